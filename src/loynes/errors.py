@@ -1,0 +1,29 @@
+"""What can go wrong, by kind; the command line turns each into one line and an exit code."""
+
+
+class LoynesError(Exception):
+    """Base of every error a user can cause; `exit_code` is what the command line returns."""
+
+    exit_code = 2
+
+
+class ModelError(LoynesError):
+    """A model, or a file that should hold one, is not right; the message names the field and what would be."""
+
+
+class UsageError(LoynesError):
+    """Options that contradict each other, or ask for something this installation lacks."""
+
+
+class UnstableError(LoynesError):
+    """The arrival rate is at or above the stability threshold: there is no stationary wait to report."""
+
+    exit_code = 3
+
+
+class SamplingError(LoynesError):
+    """A sample did not settle within the limits given."""
+
+
+class LoynesWarning(UserWarning):
+    """Something in a result that its reader must know; also listed in the result itself."""

@@ -1,0 +1,73 @@
+"""Jobs as a pure function of (seed, stream, replica, index), in NumPy: the reference for every backend's draws."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loynes.inputs import tables
+from loynes.inputs.elementary import exp, log
+from loynes.inputs.philox import long_uniform, short_uniform, words
+from loynes.inputs.tables import JobTable
+
+SMALLEST = 2.0**-53
+LARGEST = 1.0 - 2.0**-53
+
+
+class Jobs(NamedTuple):
+    """One entry a job: its class, need, service, and the gap until the next arrival."""
+
+    job_class: NDArray[np.int64]
+    need: NDArray[np.int64]
+    service: NDArray[np.float64]
+    gap: NDArray[np.float64]
+
+
+def draw(table: JobTable, seed: int, stream: int, replica: int, index: NDArray[np.int64]) -> Jobs:
+    """The jobs at the given indices: word 0 picks the class, word 1 the gap, words 2 and 3 the service."""
+    word_0, word_1, word_2, word_3 = words(seed, stream, replica, index)
+    job_class = np.searchsorted(table.class_cut, word_0, side="right")
+    gap = -log(short_uniform(word_1)) * table.gap_mean
+    service = services(table, job_class, long_uniform(word_2, word_3))
+    return Jobs(job_class, table.need[job_class], service, gap)
+
+
+def services(table: JobTable, job_class: NDArray[np.int64], u: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Services of jobs of the given classes from one uniform each."""
+    branch = table.first[job_class]
+    last = table.first[job_class + 1] - 1
+    for _ in range(int(np.max(np.diff(table.first), initial=1)) - 1):
+        following = np.minimum(branch + 1, last)
+        branch = np.where(u >= table.low[following], following, branch)
+    u = np.minimum(np.maximum((u - table.low[branch]) * table.stretch[branch], SMALLEST), LARGEST)
+    p, q, r, recipe = table.p[branch], table.q[branch], table.r[branch], table.recipe[branch]
+    energy = -log(u)
+    cut = np.where(recipe == tables.BOUNDED_PARETO, 1.0 - r * u, 1.0)
+    return np.select(
+        [recipe == kind for kind in range(7)],
+        [
+            p * energy,
+            p * exp(q * energy),
+            p * exp(q * -log(cut)),
+            p,
+            p + q * u,
+            p * exp(q * log(energy)),
+            exp(_interpolate(table, r, -energy - log(1.0 - u))),
+        ],
+    )
+
+
+def _interpolate(table: JobTable, number: NDArray[np.float64], logit: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Cubic Hermite interpolation in the tabulated log-quantiles."""
+    if table.grid.shape[0] == 0:
+        return logit
+    place = (logit + tables.TABLE_EDGE) * (1.0 / tables.TABLE_STEP)
+    cell = place.astype(np.int64)
+    f = place - cell
+    which = np.minimum(number, table.grid.shape[0] - 1).astype(np.int64)
+    y0, d0 = table.grid[which, cell, 0], table.grid[which, cell, 1]
+    y1, d1 = table.grid[which, cell + 1, 0], table.grid[which, cell + 1, 1]
+    rise = y1 - y0
+    return y0 + f * (d0 + f * ((3.0 * rise - (2.0 * d0 + d1)) + f * ((d0 + d1) - 2.0 * rise)))

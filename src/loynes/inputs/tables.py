@@ -1,0 +1,140 @@
+"""A model's randomness as arrays: what a kernel needs to turn random words into jobs.
+
+A class's law is a list of branches (one, unless it is a mixture). A branch takes the part [low, low + width) of the
+service's uniform u, stretches it to (0, 1), and applies one of the recipes below. Every law takes exactly one uniform.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loynes.model import laws
+from loynes.model.cluster import Model
+
+# Recipes: the service as a function of u in (0, 1), with parameters p and q.
+EXPONENTIAL = 0  # p (-ln u)
+PARETO = 1  # p exp(q (-ln u))
+BOUNDED_PARETO = 2  # p exp(q (-ln(1 - r u)))
+DETERMINISTIC = 3  # p
+UNIFORM = 4  # p + q u
+WEIBULL = 5  # p exp(q ln(-ln u))
+TABLE = 6  # exp of the tabulated log-quantile at ln(u / (1 - u))
+
+# The log-quantile is smooth in the logit of u; the grid covers every u = (x + 1/2) 2^-52 (logits within 36.8).
+TABLE_EDGE = 37.0
+TABLE_CELLS = 2048
+TABLE_STEP = 2.0 * TABLE_EDGE / TABLE_CELLS
+
+
+class JobTable(NamedTuple):
+    """Arrays and scalars only: kernels take it as it is."""
+
+    servers: int
+    gap_mean: float  # 1 / arrival rate; 0 in the saturated system
+    simple: bool  # every branch exponential, one a class: the fully vectorised path
+    class_cut: NDArray[np.uint64]  # class c is drawn when class_cut[c-1] <= word < class_cut[c]
+    need: NDArray[np.int64]  # per class
+    first: NDArray[np.int64]  # branches of class c: first[c] .. first[c + 1] - 1
+    low: NDArray[np.float64]  # per branch
+    stretch: NDArray[np.float64]  # 1 / width
+    recipe: NDArray[np.int64]
+    p: NDArray[np.float64]
+    q: NDArray[np.float64]
+    r: NDArray[np.float64]
+    grid: NDArray[np.float64]  # [table, node, (log-quantile, slope x step)]; r is the table's number
+
+
+class Needs(NamedTuple):
+    """The distinct needs of a model, ascending: a workload vector answers for all classes of one need at once."""
+
+    need: NDArray[np.int64]
+    weight: NDArray[np.float64]  # probability of an arrival with this need
+    of_class: NDArray[np.int64]  # class -> position in `need`
+
+
+def job_table(model: Model, rate: float | None) -> JobTable:
+    """The arrays for a model at an arrival rate; None for the saturated system, where all jobs are there at once."""
+    cumulative = np.cumsum([c.probability for c in model.classes])
+    cut = np.round(cumulative * 2.0**32).astype(np.uint64)
+    cut[-1] = 2**32
+    first, low, width, recipe, p, q, r = [0], [], [], [], [], [], []
+    grids: list[NDArray[np.float64]] = []
+    for job_class in model.classes:
+        start = 0.0
+        for weight, law in _leaves(job_class.service):
+            kind, a, b, c = _recipe(law, grids)
+            low.append(start)
+            width.append(weight)
+            recipe.append(kind)
+            p.append(a)
+            q.append(b)
+            r.append(c)
+            start += weight
+        first.append(len(low))
+    simple = len(low) == len(model.classes) and all(kind == EXPONENTIAL for kind in recipe)
+    return JobTable(
+        servers=model.servers,
+        gap_mean=0.0 if rate is None else 1.0 / rate,
+        simple=simple,
+        class_cut=cut,
+        need=np.array([c.need for c in model.classes], dtype=np.int64),
+        first=np.array(first, dtype=np.int64),
+        low=np.array(low),
+        stretch=1.0 / np.array(width),
+        recipe=np.array(recipe, dtype=np.int64),
+        p=np.array(p),
+        q=np.array(q),
+        r=np.array(r),
+        grid=np.array(grids).reshape(len(grids), TABLE_CELLS + 1, 2),
+    )
+
+
+def needs_of(model: Model) -> Needs:
+    need, of_class = np.unique([c.need for c in model.classes], return_inverse=True)
+    weight = np.bincount(of_class, weights=[c.probability for c in model.classes])
+    return Needs(need.astype(np.int64), weight, of_class.astype(np.int64))
+
+
+def _leaves(law: laws.Law, weight: float = 1.0) -> Iterator[tuple[float, laws.Law]]:
+    """A law as weighted parts that are not mixtures themselves."""
+    if isinstance(law, laws.Mixture):
+        for part, inner in zip(law.weights, law.laws, strict=True):
+            yield from _leaves(inner, weight * part)
+    elif isinstance(law, laws.Hyperexponential):
+        for part, mean in zip(law.probabilities, law.means, strict=True):
+            yield weight * part, laws.Exponential(mean=mean)
+    else:
+        yield weight, law
+
+
+def _recipe(law: laws.Law, grids: list[NDArray[np.float64]]) -> tuple[int, float, float, float]:
+    match law:
+        case laws.Exponential():
+            return EXPONENTIAL, law.mean, 0.0, 0.0
+        case laws.Pareto():
+            return PARETO, law.low, 1.0 / law.shape, 0.0
+        case laws.BoundedPareto():
+            return BOUNDED_PARETO, law.low, 1.0 / law.shape, -float(np.expm1(law.shape * np.log(law.low / law.high)))
+        case laws.Deterministic():
+            return DETERMINISTIC, law.value, 0.0, 0.0
+        case laws.Uniform():
+            return UNIFORM, law.low, law.high - law.low, 0.0
+        case laws.Weibull():
+            return WEIBULL, law.scale, 1.0 / law.shape, 0.0
+        case laws.Erlang() | laws.Gamma() | laws.Lognormal():
+            grids.append(_grid(law))
+            return TABLE, 0.0, 0.0, float(len(grids) - 1)
+    raise TypeError(f"no recipe for {type(law).__name__}")
+
+
+def _grid(law: laws.Erlang | laws.Gamma | laws.Lognormal) -> NDArray[np.float64]:
+    """Log-quantiles and their slopes (times the step) at equidistant logits, for cubic Hermite interpolation."""
+    from scipy.interpolate import CubicSpline
+
+    logit = np.linspace(-TABLE_EDGE, TABLE_EDGE, TABLE_CELLS + 1)
+    value = law.log_quantile(logit)
+    return np.column_stack([value, CubicSpline(logit, value)(logit, 1) * TABLE_STEP])

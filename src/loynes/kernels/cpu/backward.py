@@ -1,0 +1,48 @@
+"""Backward samples: the workload at time 0 of a system started empty ever further in the past (the paper's Algorithm 1)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loynes.kernels.cpu.compiled import compiled
+from loynes.kernels.cpu.jobs import draw_block, new_block
+from loynes.kernels.cpu.state import advance, get, new_state, put, rebase
+from loynes.kernels.reference import BLOCK
+
+
+@compiled
+def backward(table, as_runs, seed, stream, first_replica, initial, confirmations, longest, W, length, doublings):
+    """One sample a row of W: double n from `initial` until M_n = M_2n, the whole vector, `confirmations` times in a row.
+
+    length[r] is the n whose doubling confirmed it last, doublings[r] how often n was doubled; a sample that has not
+    settled at n = `longest` keeps length 0 and the last workload. `initial` is a multiple of BLOCK.
+    """
+    block = new_block()
+    state = new_state(table.servers, as_runs)
+    before = np.empty(table.servers)
+    for r in range(W.shape[0]):
+        _from_empty(table, as_runs, seed, stream, first_replica + r, initial, block, state, W[r])
+        n = initial
+        agreed = 0
+        length[r] = 0
+        doublings[r] = 0
+        while n < longest:
+            before[:] = W[r]
+            n *= 2
+            _from_empty(table, as_runs, seed, stream, first_replica + r, n, block, state, W[r])
+            doublings[r] += 1
+            agreed = agreed + 1 if np.array_equal(before, W[r]) else 0
+            if agreed == confirmations:
+                length[r] = n
+                break
+
+
+@compiled
+def _from_empty(table, as_runs, seed, stream, replica, n, block, state, W):
+    """M_n: empty before job -n, then jobs -n .. -1."""
+    W[:] = 0.0
+    put(state, W, as_runs)
+    for first in range(-n, 0, BLOCK):
+        draw_block(table, seed, stream, replica, first, block)
+        rebase(state, advance(state, block, 0, BLOCK, 0.0))
+    get(state, W)

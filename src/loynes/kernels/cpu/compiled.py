@@ -1,0 +1,40 @@
+"""How every kernel is compiled: cached on disk, without the interpreter lock, never with fast-math.
+
+Numba's cache looks only at a function's own source file, so a kernel would keep running an old version of the code it
+has inlined from other files. The house's cache key therefore holds a fingerprint of all sources a kernel can draw on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from numba import njit
+from numba.core.caching import FunctionCache
+
+
+def _fingerprint() -> str:
+    package = Path(__file__).parents[2]
+    digest = hashlib.sha256()
+    for folder in ("inputs", "kernels", "kernels/cpu"):
+        for source in sorted((package / folder).glob("*.py")):
+            digest.update(source.read_bytes())
+    return digest.hexdigest()
+
+
+FINGERPRINT = _fingerprint()
+
+
+class _Cache(FunctionCache):  # type: ignore[misc]  # Numba carries no types
+    def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
+        return (*super()._index_key(sig, codegen), FINGERPRINT)
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """The decorator of every kernel."""
+    # error_model="numpy": a division needs no test for zero, so loops with one still vectorise.
+    dispatcher = njit(nogil=True, error_model="numpy")(function)
+    dispatcher._cache = _Cache(function)
+    return dispatcher

@@ -1,0 +1,73 @@
+"""The dense workload vector: values[0..s-1] ascending, followed by s entries of +inf for the shifted read."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loynes.kernels.cpu.compiled import compiled
+
+_1 = np.uint64(1)
+
+
+@compiled
+def put(values, W):
+    """Take over a workload vector."""
+    s = W.size
+    for i in range(s):
+        values[i] = W[i]
+        values[s + i] = np.inf
+
+
+@compiled
+def advance(values, s, need, service, gap, begin, end, now):
+    """Jobs begin .. end-1 of a block whose clock stands at `now`; returns the clock. One median an entry."""
+    size = np.uint64(s)  # unsigned indices: Numba keeps no negative-index branch, and the loop vectorises
+    for j in range(begin, end):
+        a = np.uint64(need[j])
+        v = max(now, values[a - _1]) + service[j]
+        for i in range(size):
+            values[i] = min(values[i + a], max(v, values[i]))
+        now += gap[j]
+    return now
+
+
+@compiled
+def rebase(values, s, now):
+    """End of a block: workloads seen from `now`."""
+    for i in range(s):
+        values[i] = max(0.0, values[i] - now)
+
+
+@compiled
+def lower(values, s):
+    """End of a block of a pile: count from the bottom, which is returned."""
+    bottom = values[0]
+    for i in range(s):
+        values[i] -= bottom
+    return bottom
+
+
+@compiled
+def look(values, need, now, wait, loss):
+    """Wait and HOL loss that an arrival of each need (ascending) would meet now.
+
+    Level by level: raising the level from x to x' idles the servers already passed for x' - x each.
+    """
+    lost = 0.0
+    level = max(now, values[0])
+    passed = 0
+    for k in range(need.size):
+        for i in range(passed, need[k]):
+            above = max(now, values[i])
+            lost += i * (above - level)
+            level = above
+        passed = need[k]
+        wait[k] = level - now
+        loss[k] = lost
+
+
+@compiled
+def get(values, W):
+    """Write the workload vector out."""
+    for i in range(W.size):
+        W[i] = values[i]

@@ -1,0 +1,132 @@
+"""One block of jobs from random words; bit for bit `loynes.inputs.jobs`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from loynes.inputs import tables
+from loynes.inputs.jobs import LARGEST, SMALLEST
+from loynes.kernels.cpu.compiled import compiled
+from loynes.kernels.cpu.elementary import exp, log, negative_log
+from loynes.kernels.cpu.philox import words
+from loynes.kernels.reference import BLOCK
+
+EXPONENTIAL, PARETO, BOUNDED_PARETO = tables.EXPONENTIAL, tables.PARETO, tables.BOUNDED_PARETO
+DETERMINISTIC, UNIFORM, WEIBULL = tables.DETERMINISTIC, tables.UNIFORM, tables.WEIBULL
+EDGE, PER_STEP = tables.TABLE_EDGE, 1.0 / tables.TABLE_STEP
+_20, _12 = np.uint64(20), np.uint64(12)
+# Counting cuts vectorises and wins for few classes; a search wins for many.
+FEW_CLASSES = 24
+
+
+class Block(NamedTuple):
+    """Room for one block of jobs: what the step reads, and scratch."""
+
+    need: np.ndarray
+    service: np.ndarray
+    gap: np.ndarray
+    job_class: np.ndarray
+    word: np.ndarray
+    uniform: np.ndarray
+
+
+@compiled
+def new_block():
+    return Block(
+        np.empty(BLOCK, np.int64),
+        np.empty(BLOCK, np.float64),
+        np.empty(BLOCK, np.float64),
+        np.empty(BLOCK, np.int64),
+        np.empty((4, BLOCK), np.uint64),
+        np.empty(BLOCK, np.float64),
+    )
+
+
+@compiled
+def draw_block(table, seed, stream, replica, first, block):
+    """Fill the block with jobs first .. first + BLOCK - 1 of a replica."""
+    word, u = block.word, block.uniform
+    word_0, word_1, word_2, word_3 = word[0], word[1], word[2], word[3]
+    words(seed, stream, replica, first, word_0, word_1, word_2, word_3)
+    gap, service, need = block.gap, block.service, block.need
+    if table.gap_mean > 0.0:
+        for i in range(BLOCK):
+            u[i] = (np.float64(np.int64(word_1[i])) + 0.5) * 2.0**-32
+        negative_log(u, gap)
+        for i in range(BLOCK):
+            gap[i] *= table.gap_mean
+    else:
+        gap[:] = 0.0
+    for i in range(BLOCK):
+        u[i] = (np.float64(np.int64((word_2[i] << _20) | (word_3[i] >> _12))) + 0.5) * 2.0**-52
+    _pick_classes(table.class_cut, word_0, block.job_class)
+    if table.simple:
+        negative_log(u, service)
+        for i in range(BLOCK):
+            c = block.job_class[i]
+            need[i] = table.need[c]
+            service[i] *= table.p[c]
+    else:
+        _serve(table, block)
+
+
+@compiled
+def _pick_classes(cut, word, job_class):
+    if cut.size <= FEW_CLASSES:
+        job_class[:] = 0
+        for c in range(cut.size - 1):
+            threshold = cut[c]
+            for i in range(BLOCK):
+                job_class[i] += np.int64(word[i] >= threshold)
+    else:
+        for i in range(BLOCK):
+            job_class[i] = np.searchsorted(cut, word[i], side="right")
+
+
+@compiled
+def _serve(table, block):
+    """Services of any law: choose the branch and stretch its part of u, take all logs at once, then finish each."""
+    u, service = block.uniform, block.service
+    branch_of = block.word[0]  # the class words are spent; their room holds the branches
+    stretched = block.word[1].view(np.float64)  # negative_log overwrites its argument, and some recipes need u itself
+    for i in range(BLOCK):
+        c = block.job_class[i]
+        block.need[i] = table.need[c]
+        branch = table.first[c]
+        last = table.first[c + 1] - 1
+        while branch < last and u[i] >= table.low[branch + 1]:
+            branch += 1
+        u[i] = min(max((u[i] - table.low[branch]) * table.stretch[branch], SMALLEST), LARGEST)
+        stretched[i] = u[i]
+        branch_of[i] = np.uint64(branch)
+    negative_log(u, service)
+    for i in range(BLOCK):
+        branch = branch_of[i]
+        service[i] = _finish(table, branch, table.recipe[branch], stretched[i], service[i])
+
+
+@compiled
+def _finish(table, branch, recipe, u, energy):
+    """The branch's recipe applied to u, with energy = -ln u; the formulas are listed in inputs/tables.py."""
+    p, q = table.p[branch], table.q[branch]
+    if recipe == EXPONENTIAL:
+        return p * energy
+    if recipe == PARETO:
+        return p * exp(q * energy)
+    if recipe == BOUNDED_PARETO:
+        return p * exp(q * -log(1.0 - table.r[branch] * u))
+    if recipe == DETERMINISTIC:
+        return p
+    if recipe == UNIFORM:
+        return p + q * u
+    if recipe == WEIBULL:
+        return p * exp(q * log(energy))
+    place = (-energy - log(1.0 - u) + EDGE) * PER_STEP
+    cell = np.int64(place)
+    f = place - np.float64(cell)
+    grid = table.grid[np.int64(table.r[branch])]
+    y0, d0, y1, d1 = grid[cell, 0], grid[cell, 1], grid[cell + 1, 0], grid[cell + 1, 1]
+    rise = y1 - y0
+    return exp(y0 + f * (d0 + f * ((3.0 * rise - (2.0 * d0 + d1)) + f * ((d0 + d1) - 2.0 * rise))))

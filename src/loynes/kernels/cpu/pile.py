@@ -1,0 +1,33 @@
+"""The pile: the saturated system, whose growth a job is 1 / threshold."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loynes.kernels.cpu.compiled import compiled
+from loynes.kernels.cpu.jobs import draw_block, new_block
+from loynes.kernels.cpu.state import advance, get, look, lower, new_state, put
+from loynes.kernels.reference import BLOCK
+
+
+@compiled
+def pile(table, needs, as_runs, stride, seed, stream, first_replica, begin, end, H, base, loss):
+    """Pile jobs begin .. end-1 (multiples of BLOCK) of replicas first_replica + r on the heights base[r] + H[r].
+
+    H[r, 0] = 0 at every block's end, so that heights keep their precision however high the pile is.
+    loss[r] gathers the expected HOL loss of every stride-th job.
+    """
+    block = new_block()
+    state = new_state(table.servers, as_runs)
+    wait_k, loss_k = np.empty(needs.need.size), np.empty(needs.need.size)
+    for r in range(H.shape[0]):
+        put(state, H[r], as_runs)
+        for first in range(begin, end, BLOCK):
+            draw_block(table, seed, stream, first_replica + r, first, block)
+            for j in range(0, BLOCK, stride):
+                look(state, needs.need, 0.0, wait_k, loss_k)
+                for k in range(needs.need.size):
+                    loss[r] += needs.weight[k] * loss_k[k]
+                advance(state, block, j, j + stride, 0.0)
+            base[r] += lower(state)
+        get(state, H[r])

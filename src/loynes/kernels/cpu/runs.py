@@ -1,0 +1,116 @@
+"""The workload vector as runs of equal entries: values descending (the least loaded servers last), counts beside them.
+
+A job pops runs off the end and inserts one: how many servers it takes does not matter. The numbers are those of the
+dense vector, bit for bit: only v = start + service is ever computed, everything else moves.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loynes.kernels.cpu.compiled import compiled
+from loynes.kernels.cpu.memory import move
+
+
+@compiled
+def put(values, counts, W):
+    """Take over a workload vector; returns the number of runs."""
+    size = 0
+    for i in range(W.size - 1, -1, -1):
+        if size > 0 and values[size - 1] == W[i]:
+            counts[size - 1] += 1
+        else:
+            values[size] = W[i]
+            counts[size] = 1
+            size += 1
+    return size
+
+
+@compiled
+def advance(values, counts, size, need, service, gap, begin, end, now):
+    """Jobs begin .. end-1 of a block whose clock stands at `now`; returns the number of runs and the clock."""
+    for j in range(begin, end):
+        short = need[j]
+        while True:
+            size -= 1
+            short -= counts[np.uint64(size)]
+            if short <= 0:
+                break
+        last = values[np.uint64(size)]
+        if short < 0:
+            counts[np.uint64(size)] = -short
+            size += 1
+        v = max(now, last) + service[j]
+        # Runs of at least v come first; the search halves the rest.
+        place, width = 0, size
+        while width > 0:
+            half = width >> 1
+            middle = place + half
+            if values[np.uint64(middle)] >= v:
+                place = middle + 1
+                width -= half + 1
+            else:
+                width = half
+        move(values, place + 1, place, size - place)
+        move(counts, place + 1, place, size - place)
+        values[np.uint64(place)] = v
+        counts[np.uint64(place)] = need[j]
+        size += 1
+        now += gap[j]
+    return size, now
+
+
+@compiled
+def rebase(values, counts, size, now):
+    """End of a block: workloads seen from `now`; all idle servers become one run. Returns the number of runs."""
+    busy = 0
+    idle = 0
+    for i in range(size):
+        left = values[i] - now
+        if left > 0.0:
+            values[i] = left
+            busy += 1
+        else:
+            idle += counts[i]
+    if idle > 0:
+        values[busy] = 0.0
+        counts[busy] = idle
+        busy += 1
+    return busy
+
+
+@compiled
+def lower(values, size):
+    """End of a block of a pile: count from the bottom, which is returned."""
+    bottom = values[size - 1]
+    for i in range(size):
+        values[i] -= bottom
+    return bottom
+
+
+@compiled
+def look(values, counts, size, need, now, wait, loss):
+    """Wait and HOL loss that an arrival of each need (ascending) would meet now; level by level, as in dense.py."""
+    place = size - 1
+    level = max(now, values[place])
+    passed = np.int64(counts[place])
+    lost = 0.0
+    for k in range(need.size):
+        while passed < need[k]:
+            place -= 1
+            above = max(now, values[place])
+            lost += passed * (above - level)
+            level = above
+            passed += counts[place]
+        wait[k] = level - now
+        loss[k] = lost
+
+
+@compiled
+def get(values, counts, size, W):
+    """Write the workload vector out, ascending."""
+    i = 0
+    for place in range(size - 1, -1, -1):
+        for _ in range(counts[place]):
+            W[i] = values[place]
+            i += 1

@@ -1,0 +1,40 @@
+"""What a cluster and its workload are: laws, arrivals, classes, models, and the files they live in."""
+
+from loynes.model.arrivals import Poisson
+from loynes.model.cluster import JobClass, Model
+from loynes.model.files import builtin_names, builtin_text, load
+from loynes.model.laws import (
+    BoundedPareto,
+    Deterministic,
+    Erlang,
+    Exponential,
+    Gamma,
+    Hyperexponential,
+    Law,
+    Lognormal,
+    Mixture,
+    Pareto,
+    Uniform,
+    Weibull,
+)
+
+__all__ = [
+    "BoundedPareto",
+    "Deterministic",
+    "Erlang",
+    "Exponential",
+    "Gamma",
+    "Hyperexponential",
+    "JobClass",
+    "Law",
+    "Lognormal",
+    "Mixture",
+    "Model",
+    "Pareto",
+    "Poisson",
+    "Uniform",
+    "Weibull",
+    "builtin_names",
+    "builtin_text",
+    "load",
+]
