@@ -1,0 +1,112 @@
+"""A number with its interval, and the intervals used throughout.
+
+Replica averages are independent and nearly normal, so their mean has a Student interval; independent samples have exact
+binomial intervals for probabilities and order-statistic intervals for percentiles, whatever their law.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An estimate and the ends of its interval; all three are equal where the value is exact."""
+
+    estimate: float
+    low: float
+    high: float
+
+    @classmethod
+    def exact(cls, value: float) -> Estimate:
+        return cls(value, value, value)
+
+    @property
+    def half_width(self) -> float:
+        return 0.5 * (self.high - self.low)
+
+    @property
+    def relative(self) -> float:
+        """Half-width over estimate; infinite where the estimate is not positive."""
+        return self.half_width / self.estimate if self.estimate > 0 else math.inf
+
+    def scaled(self, factor: float) -> Estimate:
+        return Estimate(self.estimate * factor, self.low * factor, self.high * factor)
+
+    def shifted(self, amount: float) -> Estimate:
+        return Estimate(self.estimate + amount, self.low + amount, self.high + amount)
+
+    def within(self, low: float, high: float) -> Estimate:
+        """Cut to a range that the true value cannot leave."""
+        return Estimate(*(min(max(x, low), high) for x in (self.estimate, self.low, self.high)))
+
+    def to_dict(self) -> dict[str, float | None]:
+        """For JSON, which has no infinities: they become null."""
+        return {k: v if math.isfinite(v) else None for k, v in vars(self).items()}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Estimate:
+        return cls(*(math.nan if data[k] is None else float(data[k]) for k in ("estimate", "low", "high")))
+
+
+def student(confidence: float, count: int) -> float:
+    """Two-sided Student factor for the mean of `count` independent values; infinite for one."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(count - 1, 0.5 + 0.5 * confidence)) if count > 1 else math.inf
+
+
+def half_width(values: Array, confidence: float) -> float:
+    """Half-width of the interval for the mean of independent values."""
+    if len(values) < 2:
+        return math.inf
+    return student(confidence, len(values)) * float(np.std(values, ddof=1)) / math.sqrt(len(values))
+
+
+def mean_of(values: Array, confidence: float) -> Estimate:
+    """The mean of independent values, with a Student interval."""
+    centre, half = float(np.mean(values)), half_width(values, confidence)
+    return Estimate(centre, centre - half, centre + half)
+
+
+def variance_from(first: Array, second: Array, confidence: float) -> Estimate:
+    """E[X^2] - E[X]^2 from independent pairs of averages of X and X^2, linearised around the means."""
+    centre = float(np.mean(first))
+    linear = second - 2.0 * centre * first + centre * centre
+    return mean_of(linear, confidence).within(0.0, math.inf)
+
+
+def proportion_of(hits: int, count: int, confidence: float) -> Estimate:
+    """Clopper and Pearson's exact interval for a probability seen `hits` times in `count` independent trials."""
+    from scipy.special import betaincinv
+
+    tail = 0.5 * (1.0 - confidence)
+    low = float(betaincinv(hits, count - hits + 1, tail)) if hits > 0 else 0.0
+    high = float(betaincinv(hits + 1, count - hits, 1.0 - tail)) if hits < count else 1.0
+    return Estimate(hits / count, low, high)
+
+
+def quantile_of(ordered: Array, q: float, confidence: float) -> Estimate:
+    """The q-quantile of independent samples in ascending order, between two order statistics.
+
+    The number of samples below the true quantile is binomial, so the ranks that hold it are known for every law.
+    Where there are too few samples for an upper rank, the interval is open above (infinite).
+    """
+    from scipy.stats import binom
+
+    n = len(ordered)
+    tail = 0.5 * (1.0 - confidence)
+    lower = int(binom.ppf(tail, n, q)) - 1
+    upper = int(binom.ppf(1.0 - tail, n, q))
+    return Estimate(
+        float(ordered[min(max(math.ceil(n * q) - 1, 0), n - 1)]),
+        float(ordered[lower]) if lower >= 0 else 0.0,
+        float(ordered[upper]) if upper < n else math.inf,
+    )

@@ -1,0 +1,1 @@
+"""How much load a cluster can take: the growth rate of the pile."""

@@ -1,0 +1,1 @@
+"""The stationary workload: forward chains, backward samples."""

@@ -1,0 +1,82 @@
+"""Backward samples (Algorithm 1 of the paper): sub-perfect samples of the stationary workload.
+
+M_n is the workload at time 0 of a system that was empty n jobs ago; it never decreases with n, and its limit is the
+stationary workload. A sample doubles n until M_n = M_2n, so it is a lower bound of a perfect sample.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loynes.errors import SamplingError
+from loynes.inputs.philox import STREAM_STATIONARY
+from loynes.inputs.tables import JobTable
+from loynes.kernels.backends import backend as choose
+from loynes.kernels.reference import BLOCK
+
+LONGEST = 1 << 30
+# A batch of workload vectors stays within this many bytes.
+BATCH_BYTES = 1 << 26
+
+
+@dataclass(frozen=True)
+class Samples:
+    """A batch of samples: workload vectors, and for each the length and the number of doublings it took."""
+
+    first: int  # replica number of the first row
+    workload: NDArray[np.float64]
+    length: NDArray[np.int64]
+    doublings: NDArray[np.int64]
+
+    @property
+    def jobs(self) -> int:
+        """Job steps made: n + 2n + ... up to each sample's last length."""
+        return int(np.sum(2 * self.length - (self.length >> self.doublings)))
+
+
+def initial_length(table: JobTable) -> int:
+    """A power of two blocks in which the rarest class is expected four times, and every server twice.
+
+    Shorter starts agree too soon: if the rare big job is missing from both M_n and M_2n, they are equal and wrong.
+    """
+    rarest = float(np.min(np.diff(table.class_cut.astype(np.float64), prepend=0.0))) * 2.0**-32
+    wanted = min(max(4.0 / rarest, 2.0 * table.servers, BLOCK), 2.0**22)
+    return BLOCK << max(0, math.ceil(math.log2(wanted / BLOCK)))
+
+
+def backward_samples(
+    table: JobTable,
+    count: int,
+    *,
+    seed: int,
+    first: int = 0,
+    stream: int = STREAM_STATIONARY,
+    initial: int | None = None,
+    confirmations: int = 1,
+    longest: int = LONGEST,
+    backend: str = "auto",
+    workers: int | None = None,
+    done: Callable[[], None] | None = None,
+) -> Iterator[Samples]:
+    """Samples first .. first + count - 1, in batches of bounded size."""
+    engine = choose(backend)
+    start_length = initial or initial_length(table)
+    batch = max(1, min(count, BATCH_BYTES // (8 * table.servers)))
+    for start in range(first, first + count, batch):
+        rows = min(batch, first + count - start)
+        W = np.empty((rows, table.servers))
+        length, doublings = np.empty(rows, np.int64), np.empty(rows, np.int64)
+        engine.run_backward(
+            table, seed, stream, start, start_length, confirmations, longest, W, length, doublings, done, workers
+        )
+        if not np.all(length):
+            raise SamplingError(
+                f"{np.count_nonzero(length == 0)} of {rows} backward samples had not settled after {longest} jobs; "
+                "the rate is too close to the threshold for this method"
+            )
+        yield Samples(start, W, length, doublings)

@@ -1,0 +1,83 @@
+"""Forward chains from the empty system: burn in, then observe for as long as it takes.
+
+Started empty, the workload only grows in law towards the stationary one, so whatever bias is left after the burn-in is
+downward. Replicas are independent, so their averages give ordinary intervals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from loynes.inputs.philox import STREAM_STATIONARY
+from loynes.inputs.tables import JobTable, Needs
+from loynes.kernels.backends import backend as choose
+from loynes.kernels.reference import BLOCK
+from loynes.kernels.tally import new_tally
+
+REPLICAS = 32
+
+
+class Chains:
+    """Independent chains that can always be run further; memory does not depend on how far."""
+
+    def __init__(
+        self,
+        table: JobTable,
+        needs: Needs,
+        unit: float,
+        *,
+        seed: int,
+        replicas: int = REPLICAS,
+        backend: str = "auto",
+        workers: int | None = None,
+    ) -> None:
+        self.table = table
+        self.needs = needs
+        self.replicas = replicas
+        self.tally = new_tally(replicas, len(needs.need), unit)
+        self.position = 0  # jobs each replica has seen
+        self._engine = choose(backend)
+        self._seed = seed
+        self._workers = workers
+        self._workload = np.zeros((replicas, table.servers))
+
+    @property
+    def jobs(self) -> int:
+        return self.replicas * self.position
+
+    @property
+    def workload(self) -> np.ndarray:
+        """The present workload vectors, one row a replica."""
+        return self._workload.copy()
+
+    def skip(self, jobs: int, done: Callable[[], None] | None = None) -> None:
+        """Run every replica `jobs` further (rounded up to blocks) without observing."""
+        self._run(jobs, False, done)
+
+    def observe(self, jobs: int, done: Callable[[], None] | None = None) -> None:
+        """Run every replica `jobs` further (rounded up to blocks) and add what arrivals see to the tally."""
+        self._run(jobs, True, done)
+
+    def _run(self, jobs: int, observe: bool, done: Callable[[], None] | None) -> None:
+        end = self.position + whole_blocks(jobs)
+        self._engine.run_forward(
+            self.table,
+            self.needs,
+            self._seed,
+            STREAM_STATIONARY,
+            self.position,
+            end,
+            observe,
+            self._workload,
+            self.tally,
+            done,
+            self._workers,
+        )
+        self.position = end
+
+
+def whole_blocks(jobs: int) -> int:
+    """At least one block, and a whole number of them."""
+    return max(1, -(-jobs // BLOCK)) * BLOCK
