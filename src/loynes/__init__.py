@@ -1,1 +1,100 @@
+"""loynes: thresholds, waits and blocking losses of clusters whose jobs need several servers at once.
 
+import loynes
+model = loynes.load("five-class-exponential")
+loynes.stability(model).threshold
+loynes.evaluate(model, rate=1.35).summary
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from loynes._version import __version__
+
+if TYPE_CHECKING:
+    from loynes.errors import LoynesError, LoynesWarning, ModelError, SamplingError, UnstableError, UsageError
+    from loynes.estimate import Estimate
+    from loynes.model import (
+        BoundedPareto,
+        Deterministic,
+        Erlang,
+        Exponential,
+        Gamma,
+        Hyperexponential,
+        JobClass,
+        Lognormal,
+        Mixture,
+        Model,
+        Pareto,
+        Poisson,
+        Uniform,
+        Weibull,
+        builtin_names,
+        load,
+    )
+    from loynes.results.records import Evaluation, Threshold, read_result
+    from loynes.study.check import check
+    from loynes.study.evaluate import evaluate
+    from loynes.study.sample import sample
+    from loynes.study.stability import stability
+
+__all__ = [
+    "BoundedPareto",
+    "Deterministic",
+    "Erlang",
+    "Estimate",
+    "Evaluation",
+    "Exponential",
+    "Gamma",
+    "Hyperexponential",
+    "JobClass",
+    "Lognormal",
+    "LoynesError",
+    "LoynesWarning",
+    "Mixture",
+    "Model",
+    "ModelError",
+    "Pareto",
+    "Poisson",
+    "SamplingError",
+    "Threshold",
+    "Uniform",
+    "UnstableError",
+    "UsageError",
+    "Weibull",
+    "__version__",
+    "builtin_names",
+    "check",
+    "evaluate",
+    "load",
+    "read_result",
+    "sample",
+    "stability",
+]
+
+# Where a public name lives, if not in loynes.model; loaded on first use, so that `import loynes` costs nothing.
+_HOMES = {
+    "Estimate": "loynes.estimate",
+    "Evaluation": "loynes.results.records",
+    "Threshold": "loynes.results.records",
+    "read_result": "loynes.results.records",
+    "check": "loynes.study.check",
+    "evaluate": "loynes.study.evaluate",
+    "sample": "loynes.study.sample",
+    "stability": "loynes.study.stability",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'loynes' has no attribute {name!r}")
+    trouble = name.endswith(("Error", "Warning"))
+    value = getattr(import_module(_HOMES.get(name, "loynes.errors" if trouble else "loynes.model")), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

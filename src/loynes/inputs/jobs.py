@@ -70,4 +70,5 @@ def _interpolate(table: JobTable, number: NDArray[np.float64], logit: NDArray[np
     y0, d0 = table.grid[which, cell, 0], table.grid[which, cell, 1]
     y1, d1 = table.grid[which, cell + 1, 0], table.grid[which, cell + 1, 1]
     rise = y1 - y0
-    return y0 + f * (d0 + f * ((3.0 * rise - (2.0 * d0 + d1)) + f * ((d0 + d1) - 2.0 * rise)))
+    value: NDArray[np.float64] = y0 + f * (d0 + f * ((3.0 * rise - (2.0 * d0 + d1)) + f * ((d0 + d1) - 2.0 * rise)))
+    return value

@@ -95,7 +95,8 @@ def job_table(model: Model, rate: float | None) -> JobTable:
 
 def needs_of(model: Model) -> Needs:
     need, of_class = np.unique([c.need for c in model.classes], return_inverse=True)
-    weight = np.bincount(of_class, weights=[c.probability for c in model.classes])
+    weight = np.zeros(len(need))
+    np.add.at(weight, of_class, [c.probability for c in model.classes])
     return Needs(need.astype(np.int64), weight, of_class.astype(np.int64))
 
 

@@ -1,7 +1,8 @@
 """The multiserver-job recurrence in NumPy, to be read and to be compared with.
 
 W[0..s-1], ascending: time until each server is free, as an arriving job sees it. The job needs `a` servers for a time
-`sigma`; the next one arrives `tau` later. Its wait is W[a-1]. (Baccelli, Olliaro, Ajmone Marsan, Marin, arXiv 2601.20653.)
+`sigma`; the next one arrives `tau` later. Its wait is W[a-1]. (Baccelli, Olliaro, Ajmone Marsan, Marin, arXiv
+2601.20653.)
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ def sorted_step(W: Array, a: int, sigma: float, tau: float) -> Array:
 
 
 def clamp_step(W: Array, a: int, sigma: float, tau: float) -> Array:
-    """The same without a sort: entry i becomes the median of W[i], v = W[a-1] + sigma, and W[i+a] (inf past the end)."""
+    """The same without a sort: entry i becomes the median of W[i], v = W[a-1] + sigma and W[i+a] (inf past the end)."""
     v = W[a - 1] + sigma
     shifted = np.concatenate([W[a:], np.full(a, np.inf)])
-    return np.maximum(np.minimum(shifted, np.maximum(v, W)) - tau, 0.0)
+    after: Array = np.maximum(np.minimum(shifted, np.maximum(v, W)) - tau, 0.0)
+    return after
 
 
 def advance_block(W: Array, need: Ints, service: Array, gap: Array) -> tuple[Array, Array, Array]:
@@ -53,6 +55,6 @@ def advance_block(W: Array, need: Ints, service: Array, gap: Array) -> tuple[Arr
 
 
 def pile_block(H: Array, base: float, need: Ints, service: Array) -> tuple[Array, float]:
-    """The saturated system: all jobs wait already, nothing is clipped. Heights are `base` + H, with H[0] = 0 at blocks' ends."""
+    """The saturated system: no gaps, nothing is clipped. Heights are `base` + H, with H[0] = 0 at blocks' ends."""
     H, _, _ = advance_block(H, need, service, np.zeros(len(need)))
     return H - H[0], base + H[0]

@@ -55,7 +55,9 @@ def _plain(value: Any) -> Any:
         return value.model_dump(mode="json", exclude_none=True)
     if hasattr(value, "item"):
         return value.item()
-    raise ModelError(f"model: a {type(value).__name__} cannot stand in a model; plain numbers, texts, lists and tables can")
+    raise ModelError(
+        f"model: a {type(value).__name__} cannot stand in a model; plain numbers, texts, lists and tables can"
+    )
 
 
 def _read(source: str) -> tuple[str, dict[str, Any]]:
@@ -117,7 +119,8 @@ def _index(items: list[Any], key: str, change: str) -> int:
         return int(key)
     known = ", ".join(str(n) for n in names if n)
     raise ModelError(
-        f"--set {change}: {key!r} is neither an index below {len(items)} nor a class name" + (f" ({known})" if known else "")
+        f"--set {change}: {key!r} is neither an index below {len(items)} nor a class name"
+        + (f" ({known})" if known else "")
     )
 
 

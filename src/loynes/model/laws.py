@@ -181,10 +181,10 @@ class BoundedPareto(Law):
 
     def _moment(self, k: int) -> float:
         low, high, shape = self.low, self.high, self.shape
-        norm = shape * low**shape / -math.expm1(shape * math.log(low / high))
+        norm: float = shape * low**shape / -math.expm1(shape * math.log(low / high))
         if k == shape:
             return norm * math.log(high / low)
-        return norm * (high ** (k - shape) - low ** (k - shape)) / (k - shape)
+        return float(norm * (high ** (k - shape) - low ** (k - shape)) / (k - shape))
 
     @property
     def mean(self) -> float:
@@ -196,11 +196,13 @@ class BoundedPareto(Law):
 
     def cdf(self, x: ArrayLike) -> Array:
         y = np.clip(np.asarray(x, dtype=np.float64), self.low, self.high)
-        return np.asarray(np.expm1(self.shape * np.log(self.low / y)) / math.expm1(self.shape * math.log(self.low / self.high)))
+        return np.asarray(
+            np.expm1(self.shape * np.log(self.low / y)) / math.expm1(self.shape * math.log(self.low / self.high))
+        )
 
 
 class Pareto(Law):
-    """P(X > x) = (low/x)^shape for x >= low, given by its mean (or by low); shape above 1 so that the mean is finite."""
+    """P(X > x) = (low/x)^shape for x >= low, by its mean (or low); shape above 1 so that the mean is finite."""
 
     law: Literal["pareto"] = "pareto"
     shape: Annotated[Positive, Field(gt=1)]

@@ -1,4 +1,4 @@
-"""Backward samples: the workload at time 0 of a system started empty ever further in the past (the paper's Algorithm 1)."""
+"""Backward samples: the workload at time 0 of a system started empty ever further back (the paper's Algorithm 1)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from loynes.kernels.reference import BLOCK
 
 @compiled
 def backward(table, as_runs, seed, stream, first_replica, initial, confirmations, longest, W, length, doublings):
-    """One sample a row of W: double n from `initial` until M_n = M_2n, the whole vector, `confirmations` times in a row.
+    """One sample a row of W: double n from `initial` until M_n = M_2n, all of it, `confirmations` times in a row.
 
     length[r] is the n whose doubling confirmed it last, doublings[r] how often n was doubled; a sample that has not
     settled at n = `longest` keeps length 0 and the last workload. `initial` is a multiple of BLOCK.

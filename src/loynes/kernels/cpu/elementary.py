@@ -26,9 +26,11 @@ _P0, _P1, _P2, _P3, _P4 = EXP
 
 
 @compiled
-def log_of_parts(k, mantissa):
-    """log(2^k mantissa) for a mantissa in [sqrt(1/2), sqrt(2))."""
-    f = mantissa - 1.0
+def log(x):
+    """log of a positive normal number; loops over it vectorise."""
+    bits = np.float64(x).view(np.int64) + _SHIFT
+    k = np.float64((bits >> np.int64(52)) - np.int64(1023))
+    f = np.int64((bits & _MANTISSA) + _ROOT).view(np.float64) - 1.0
     s = f / (2.0 + f)
     z = s * s
     w = z * z
@@ -39,29 +41,8 @@ def log_of_parts(k, mantissa):
 
 
 @compiled
-def negative_log(x, out):
-    """out = -log(x), vectorised; x is overwritten. Three plain loops, because mixing views stops the vectoriser."""
-    bits = x.view(np.int64)
-    for i in range(x.size):
-        out[i] = np.float64(((bits[i] + _SHIFT) >> np.int64(52)) - np.int64(1023))
-    for i in range(x.size):
-        bits[i] = ((bits[i] + _SHIFT) & _MANTISSA) + _ROOT
-    for i in range(x.size):
-        out[i] = -log_of_parts(out[i], x[i])
-
-
-@compiled
-def log(x):
-    """log of one positive normal number."""
-    bits = np.float64(x).view(np.int64) + _SHIFT
-    k = np.float64((bits >> np.int64(52)) - np.int64(1023))
-    mantissa = np.int64((bits & _MANTISSA) + _ROOT).view(np.float64)
-    return log_of_parts(k, mantissa)
-
-
-@compiled
 def exp(x):
-    """exp of one number, cut to [-700, 700]."""
+    """exp of a number cut to [-700, 700]; loops over it vectorise."""
     x = min(max(x, -EXP_LIMIT), EXP_LIMIT)
     k = np.floor(x * INVERSE_LN2 + 0.5)
     high = x - k * LN2_HIGH

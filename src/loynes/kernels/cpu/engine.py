@@ -44,7 +44,18 @@ def run_forward(
         each(
             (
                 lambda rows=rows, start=start, stop=stop: forward(  # type: ignore[misc]
-                    table, needs, as_runs, stride, seed, stream, rows.start, start, stop, observe, W[rows], _rows(tally, rows)
+                    table,
+                    needs,
+                    as_runs,
+                    stride,
+                    seed,
+                    stream,
+                    rows.start,
+                    start,
+                    stop,
+                    observe,
+                    W[rows],
+                    _rows(tally, rows),
                 )
                 for rows in _groups(len(W), stop - start, workers)
             ),
@@ -110,7 +121,18 @@ def run_pile(
         each(
             (
                 lambda rows=rows, start=start, stop=stop: pile(  # type: ignore[misc]
-                    table, needs, as_runs, stride, seed, stream, rows.start, start, stop, H[rows], base[rows], loss[rows]
+                    table,
+                    needs,
+                    as_runs,
+                    stride,
+                    seed,
+                    stream,
+                    rows.start,
+                    start,
+                    stop,
+                    H[rows],
+                    base[rows],
+                    loss[rows],
                 )
                 for rows in _groups(len(H), stop - start, workers)
             ),
@@ -134,5 +156,7 @@ def _groups(rows: int, jobs: int, workers: int | None) -> Iterator[slice]:
         yield slice(start, min(start + size, rows))
 
 
-def _rows(tally: Tally, rows: slice) -> Any:
-    return Tally(tally.per_unit, *(column[rows] for column in tally[1:]))
+def _rows(tally: Tally, rows: slice) -> Tally:
+    """The same tally, only these replicas; the arrays are views."""
+    columns: Any = (column[rows] for column in tally[1:])
+    return Tally(tally.per_unit, *columns)

@@ -17,7 +17,7 @@ _SHIFT, _OFFSET = np.int64(BIN_SHIFT), np.int64(BIN_OFFSET)
 def forward(table, needs, as_runs, stride, seed, stream, first_replica, begin, end, observe, W, tally):
     """Jobs begin .. end-1 (multiples of BLOCK) of replicas first_replica + r, r < len(W); W and tally are updated.
 
-    Row r depends on nothing but (table, seed, stream, first_replica + r) and the jobs so far: not on how the work is cut.
+    Row r depends on nothing but (table, seed, stream, first_replica + r) and the jobs so far: not on how work is cut.
     """
     block = new_block()
     state = new_state(table.servers, as_runs)

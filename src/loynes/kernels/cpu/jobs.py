@@ -9,12 +9,12 @@ import numpy as np
 from loynes.inputs import tables
 from loynes.inputs.jobs import LARGEST, SMALLEST
 from loynes.kernels.cpu.compiled import compiled
-from loynes.kernels.cpu.elementary import exp, log, negative_log
+from loynes.kernels.cpu.elementary import exp, log
 from loynes.kernels.cpu.philox import words
 from loynes.kernels.reference import BLOCK
 
 EXPONENTIAL, PARETO, BOUNDED_PARETO = tables.EXPONENTIAL, tables.PARETO, tables.BOUNDED_PARETO
-DETERMINISTIC, UNIFORM, WEIBULL = tables.DETERMINISTIC, tables.UNIFORM, tables.WEIBULL
+DETERMINISTIC, UNIFORM, WEIBULL, TABLE = tables.DETERMINISTIC, tables.UNIFORM, tables.WEIBULL, tables.TABLE
 EDGE, PER_STEP = tables.TABLE_EDGE, 1.0 / tables.TABLE_STEP
 _20, _12 = np.uint64(20), np.uint64(12)
 # Counting cuts vectorises and wins for few classes; a search wins for many.
@@ -29,7 +29,10 @@ class Block(NamedTuple):
     gap: np.ndarray
     job_class: np.ndarray
     word: np.ndarray
+    branch: np.ndarray
     uniform: np.ndarray
+    energy: np.ndarray
+    second: np.ndarray
 
 
 @compiled
@@ -40,6 +43,9 @@ def new_block():
         np.empty(BLOCK, np.float64),
         np.empty(BLOCK, np.int64),
         np.empty((4, BLOCK), np.uint64),
+        np.empty(BLOCK, np.int64),
+        np.empty(BLOCK, np.float64),
+        np.empty(BLOCK, np.float64),
         np.empty(BLOCK, np.float64),
     )
 
@@ -47,23 +53,21 @@ def new_block():
 @compiled
 def draw_block(table, seed, stream, replica, first, block):
     """Fill the block with jobs first .. first + BLOCK - 1 of a replica."""
-    word, u = block.word, block.uniform
+    word = block.word
     word_0, word_1, word_2, word_3 = word[0], word[1], word[2], word[3]
     words(seed, stream, replica, first, word_0, word_1, word_2, word_3)
-    gap, service, need = block.gap, block.service, block.need
+    gap, service, need, u = block.gap, block.service, block.need, block.uniform
     if table.gap_mean > 0.0:
         for i in range(BLOCK):
-            u[i] = (np.float64(np.int64(word_1[i])) + 0.5) * 2.0**-32
-        negative_log(u, gap)
-        for i in range(BLOCK):
-            gap[i] *= table.gap_mean
+            gap[i] = -log((np.float64(np.int64(word_1[i])) + 0.5) * 2.0**-32) * table.gap_mean
     else:
         gap[:] = 0.0
     for i in range(BLOCK):
         u[i] = (np.float64(np.int64((word_2[i] << _20) | (word_3[i] >> _12))) + 0.5) * 2.0**-52
     _pick_classes(table.class_cut, word_0, block.job_class)
     if table.simple:
-        negative_log(u, service)
+        for i in range(BLOCK):
+            service[i] = -log(u[i])
         for i in range(BLOCK):
             c = block.job_class[i]
             need[i] = table.need[c]
@@ -87,10 +91,8 @@ def _pick_classes(cut, word, job_class):
 
 @compiled
 def _serve(table, block):
-    """Services of any law: choose the branch and stretch its part of u, take all logs at once, then finish each."""
-    u, service = block.uniform, block.service
-    branch_of = block.word[0]  # the class words are spent; their room holds the branches
-    stretched = block.word[1].view(np.float64)  # negative_log overwrites its argument, and some recipes need u itself
+    """Services of any law: passes over the block, so that logs and exponentials are taken many at a time."""
+    u, energy, second, service, branches = block.uniform, block.energy, block.second, block.service, block.branch
     for i in range(BLOCK):
         c = block.job_class[i]
         block.need[i] = table.need[c]
@@ -99,34 +101,70 @@ def _serve(table, block):
         while branch < last and u[i] >= table.low[branch + 1]:
             branch += 1
         u[i] = min(max((u[i] - table.low[branch]) * table.stretch[branch], SMALLEST), LARGEST)
-        stretched[i] = u[i]
-        branch_of[i] = np.uint64(branch)
-    negative_log(u, service)
+        branches[i] = branch
     for i in range(BLOCK):
-        branch = branch_of[i]
-        service[i] = _finish(table, branch, table.recipe[branch], stretched[i], service[i])
+        energy[i] = -log(u[i])
+    curved = False
+    for i in range(BLOCK):
+        second[i] = _second_argument(table, branches[i], u[i], energy[i])
+        curved |= table.recipe[branches[i]] != EXPONENTIAL
+    if curved:
+        for i in range(BLOCK):
+            second[i] = -log(second[i])
+        for i in range(BLOCK):
+            service[i] = _exponent(table, branches[i], energy[i], second[i])
+        for i in range(BLOCK):
+            service[i] = exp(service[i])
+    for i in range(BLOCK):
+        service[i] = _finish(table, branches[i], u[i], energy[i], service[i])
+
+
+# A recipe in three parts; together they are the formulas listed in inputs/tables.py.
 
 
 @compiled
-def _finish(table, branch, recipe, u, energy):
-    """The branch's recipe applied to u, with energy = -ln u; the formulas are listed in inputs/tables.py."""
-    p, q = table.p[branch], table.q[branch]
-    if recipe == EXPONENTIAL:
-        return p * energy
-    if recipe == PARETO:
-        return p * exp(q * energy)
+def _second_argument(table, branch, u, energy):
+    """What a recipe takes a second logarithm of."""
+    recipe = table.recipe[branch]
     if recipe == BOUNDED_PARETO:
-        return p * exp(q * -log(1.0 - table.r[branch] * u))
-    if recipe == DETERMINISTIC:
-        return p
-    if recipe == UNIFORM:
-        return p + q * u
+        return 1.0 - table.r[branch] * u
+    if recipe == TABLE:
+        return 1.0 - u
     if recipe == WEIBULL:
-        return p * exp(q * log(energy))
-    place = (-energy - log(1.0 - u) + EDGE) * PER_STEP
-    cell = np.int64(place)
-    f = place - np.float64(cell)
-    grid = table.grid[np.int64(table.r[branch])]
-    y0, d0, y1, d1 = grid[cell, 0], grid[cell, 1], grid[cell + 1, 0], grid[cell + 1, 1]
-    rise = y1 - y0
-    return exp(y0 + f * (d0 + f * ((3.0 * rise - (2.0 * d0 + d1)) + f * ((d0 + d1) - 2.0 * rise))))
+        return energy
+    return 1.0
+
+
+@compiled
+def _exponent(table, branch, energy, second):
+    """What a recipe takes the exponential of; energy = -ln u, second = -ln of the above."""
+    recipe = table.recipe[branch]
+    if recipe == PARETO:
+        return table.q[branch] * energy
+    if recipe == BOUNDED_PARETO:
+        return table.q[branch] * second
+    if recipe == WEIBULL:
+        return table.q[branch] * -second
+    if recipe == TABLE:
+        place = (-energy + second + EDGE) * PER_STEP
+        cell = np.int64(place)
+        f = place - np.float64(cell)
+        grid = table.grid[np.int64(table.r[branch])]
+        y0, d0, y1, d1 = grid[cell, 0], grid[cell, 1], grid[cell + 1, 0], grid[cell + 1, 1]
+        rise = y1 - y0
+        return y0 + f * (d0 + f * ((3.0 * rise - (2.0 * d0 + d1)) + f * ((d0 + d1) - 2.0 * rise)))
+    return 0.0
+
+
+@compiled
+def _finish(table, branch, u, energy, power):
+    recipe = table.recipe[branch]
+    if recipe == EXPONENTIAL:
+        return table.p[branch] * energy
+    if recipe == TABLE:
+        return power
+    if recipe == DETERMINISTIC:
+        return table.p[branch]
+    if recipe == UNIFORM:
+        return table.p[branch] + table.q[branch] * u
+    return table.p[branch] * power

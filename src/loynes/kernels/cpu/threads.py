@@ -13,7 +13,9 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def each(tasks: Iterable[Callable[[], Any]], workers: int | None = None, done: Callable[[], None] | None = None) -> None:
+def each(
+    tasks: Iterable[Callable[[], Any]], workers: int | None = None, done: Callable[[], None] | None = None
+) -> None:
     """Run every task, as many at a time as there are workers; call `done` in this thread after each.
 
     Tasks are started only as earlier ones end, so an interrupt or an error leaves at most `workers` to be waited for.

@@ -5,8 +5,8 @@ E[top of n jobs] / n >= gamma >= E[bottom] / n for every n (sub- and superadditi
 
     n / E[top]  <=  threshold  <=  n / E[bottom],
 
-and independent replicas put ordinary intervals on both ends. The point estimate is the growth of the top over the second
-half of the replicas, whose bias is far smaller than that of height / length.
+and independent replicas put ordinary intervals on both ends. The point estimate is the growth of the top over the
+second half of the replicas, whose bias is far smaller than that of height / length.
 """
 
 from __future__ import annotations
@@ -83,9 +83,7 @@ def doubling(
         previous = threshold.estimate
 
 
-def _bracket(
-    estimate: float, n: int, top: np.ndarray, bottom: np.ndarray, confidence: float
-) -> Estimate:
+def _bracket(estimate: float, n: int, top: np.ndarray, bottom: np.ndarray, confidence: float) -> Estimate:
     low = n / (float(np.mean(top)) + half_width(top, confidence))
     floor = float(np.mean(bottom)) - half_width(bottom, confidence)
     high = n / floor if floor > 0 else np.inf

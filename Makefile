@@ -1,0 +1,46 @@
+# One command each: run, test, check, bench, docs. Everything lives in .venv; nothing else is touched.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+READY_DEV := $(VENV)/.ready-dev
+
+.PHONY: run setup test check bench docs wheel clean
+
+run: $(READY)  ## evaluate the default model
+	$(BIN)/loynes evaluate five-class-exponential --load 0.75
+
+setup: $(READY_DEV)  ## everything for development
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "loynes needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv $(VENV)
+
+$(READY): pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(READY_DEV): pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $(READY) $@
+
+test: $(READY_DEV)  ## every test that needs no GPU
+	$(BIN)/python -m pytest -n auto
+
+check: $(READY_DEV)  ## style, types, import direction
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(READY_DEV)  ## rates and ratios; takes a few minutes
+	$(BIN)/python benchmarks/rates.py
+
+docs: $(READY_DEV)  ## recompute the figures that the docs show
+	$(BIN)/python docs/figures.py
+
+wheel: $(READY_DEV)
+	$(BIN)/python -m build --wheel --outdir dist
+
+clean:
+	rm -rf $(VENV) dist build

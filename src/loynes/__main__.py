@@ -1,0 +1,3 @@
+from loynes.cli.app import main
+
+main()

@@ -1,0 +1,257 @@
+"""The `loynes` command. Nothing heavy is imported until a command runs: --help must be quick."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from loynes._version import __version__
+
+app = typer.Typer(
+    name="loynes",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="How much load can a cluster take whose jobs need several servers at once, how long does each class of job "
+    "wait, and what does head-of-line blocking cost?",
+    epilog="Start with:  loynes evaluate five-class-exponential --load 0.75",
+)
+
+ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="A model file (TOML or JSON), or a built-in name.")]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="Change the model: classes.T1.need=2. Repeatable."),
+]
+RateOption = Annotated[float | None, typer.Option("--rate", help="Arrival rate, jobs per unit of time.")]
+LoadOption = Annotated[
+    float | None, typer.Option("--load", help="Arrival rate as a fraction of the threshold, 0 to 1.")
+]
+SeedOption = Annotated[int, typer.Option("--seed", help="Seed of all randomness.")]
+BackendOption = Annotated[str, typer.Option("--backend", metavar="auto|cpu|cuda", help="Where to compute.")]
+ConfidenceOption = Annotated[float, typer.Option("--confidence", help="Confidence of every interval.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+OutOption = Annotated[
+    str | None,
+    typer.Option(
+        "-o", "--output", metavar="PATH", help="Also write the result: a .json or .csv file, else a run folder."
+    ),
+]
+MaxJobsOption = Annotated[float, typer.Option("--max-jobs", help="Stop after so many simulated jobs.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"loynes {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """See --help."""
+
+
+@app.command(epilog="Examples:  loynes models    loynes models one-or-all > mine.toml")
+def models(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Print this model's file.")] = None,
+) -> None:
+    """List the built-in models, or print one."""
+    from loynes.cli import output
+    from loynes.model import builtin_names, builtin_text, load
+    from loynes.results.table import Table
+
+    if name is not None:
+        typer.echo(builtin_text(name), nl=False)
+        return
+    found = [load(n) for n in builtin_names()]
+    rows = tuple((m.label, str(m.servers), str(len(m.classes)), m.ideal, m.description or "") for m in found)
+    output.tables(Table("built-in models", ("name", "servers", "classes", "ideal rate", "description"), rows))
+
+
+@app.command(epilog="Example:  loynes check mine.toml --set arrivals.rate=1.2")
+def check(model: ModelArgument, changes: SetOption = None, as_json: JsonOption = False) -> None:
+    """Validate a model; ideal rate, offered work, moments, which methods apply."""
+    from loynes.cli import output
+    from loynes.model import load
+    from loynes.study.check import check as ask
+
+    found = ask(load(model, changes or ()))
+    if as_json:
+        output.document(found.to_dict())
+    else:
+        output.tables(found.summary, found.figures)
+        output.warn(found.warnings)
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of a model file."""
+    from loynes.cli import output
+    from loynes.model import Model
+
+    output.document(Model.model_json_schema())
+
+
+@app.command(epilog="Example:  loynes stability five-class-pareto --precision 0.001")
+def stability(
+    model: ModelArgument,
+    precision: Annotated[float, typer.Option("--precision", help="Relative width of the bracket to reach.")] = 0.005,
+    discipline: Annotated[
+        str, typer.Option("--discipline", metavar="fcfs", help="How servers are given out.")
+    ] = "fcfs",
+    replicas: Annotated[int, typer.Option("--replicas", help="Independent piles.")] = 32,
+    changes: SetOption = None,
+    seed: SeedOption = 1,
+    backend: BackendOption = "auto",
+    confidence: ConfidenceOption = 0.99,
+    max_jobs: MaxJobsOption = 4e9,
+    as_json: JsonOption = False,
+    out: OutOption = None,
+) -> None:
+    """The largest arrival rate the cluster can take, with a bracket."""
+    from loynes.cli import output
+    from loynes.model import load
+    from loynes.study.stability import stability as ask
+
+    output.check_target(out)
+    chosen = load(model, changes or ())
+    with output.watching(f"{chosen.label}: stability") as progress:
+        found = ask(
+            chosen,
+            precision=precision,
+            confidence=confidence,
+            discipline=discipline,
+            replicas=replicas,
+            max_jobs=max_jobs,
+            seed=seed,
+            backend=backend,
+            progress=progress,
+        )
+    output.result(found, [found.summary], as_json, out)
+
+
+@app.command(
+    epilog="Examples:  loynes evaluate five-class-exponential --load 0.75    "
+    "loynes evaluate mine.toml --rate 1.35 --method backward --samples 10000 --json"
+)
+def evaluate(
+    model: ModelArgument,
+    rate: RateOption = None,
+    load: LoadOption = None,
+    method: Annotated[
+        str, typer.Option("--method", metavar="forward|backward", help="Long chains, or sub-perfect samples.")
+    ] = "forward",
+    precision: Annotated[
+        float, typer.Option("--precision", help="Relative half-width of the overall mean wait to reach.")
+    ] = 0.01,
+    samples: Annotated[
+        int | None, typer.Option("--samples", help="Instead: exactly so many observed arrivals or samples.")
+    ] = None,
+    replicas: Annotated[int, typer.Option("--replicas", help="Independent chains (forward).")] = 32,
+    burn_in: Annotated[
+        int | None, typer.Option("--burn-in", help="Jobs to discard in each chain (forward); default from a pilot.")
+    ] = None,
+    confirmations: Annotated[
+        int, typer.Option("--confirmations", help="Equal doublings in a row that a sample must show (backward).")
+    ] = 1,
+    changes: SetOption = None,
+    seed: SeedOption = 1,
+    backend: BackendOption = "auto",
+    confidence: ConfidenceOption = 0.99,
+    max_jobs: MaxJobsOption = 4e9,
+    as_json: JsonOption = False,
+    out: OutOption = None,
+) -> None:
+    """Waits of every class, and the state of the cluster, at one arrival rate."""
+    from loynes.cli import output
+    from loynes.model import load as read
+    from loynes.study.evaluate import evaluate as ask
+
+    output.check_target(out)
+    chosen = read(model, changes or ())
+    with output.watching(f"{chosen.label}: {method}") as progress:
+        found = ask(
+            chosen,
+            rate=rate,
+            load=load,
+            method=method,
+            precision=precision,
+            samples=samples,
+            confidence=confidence,
+            replicas=replicas,
+            burn_in=burn_in,
+            confirmations=confirmations,
+            max_jobs=max_jobs,
+            seed=seed,
+            backend=backend,
+            progress=progress,
+        )
+    output.result(found, [found.summary, found.system_summary], as_json, out)
+
+
+@app.command(epilog="Example:  loynes sample one-or-all --load 0.5 --samples 10000 -o workloads.parquet")
+def sample(
+    model: ModelArgument,
+    out: Annotated[str, typer.Option("-o", "--output", metavar="PATH", help="A .parquet or .csv file.")],
+    rate: RateOption = None,
+    load: LoadOption = None,
+    method: Annotated[str, typer.Option("--method", metavar="backward", help="How samples are made.")] = "backward",
+    samples: Annotated[int, typer.Option("--samples", help="How many.")] = 10_000,
+    confirmations: Annotated[
+        int, typer.Option("--confirmations", help="Equal doublings in a row that a sample must show.")
+    ] = 1,
+    changes: SetOption = None,
+    seed: SeedOption = 1,
+    backend: BackendOption = "auto",
+    as_json: JsonOption = False,
+) -> None:
+    """Independent samples of the stationary workload, written to a file."""
+    from loynes.cli import output
+    from loynes.model import load as read
+    from loynes.study.sample import sample as ask
+
+    chosen = read(model, changes or ())
+    with output.watching(f"{chosen.label}: samples") as progress:
+        found = ask(
+            chosen,
+            out,
+            rate=rate,
+            load=load,
+            method=method,
+            samples=samples,
+            confirmations=confirmations,
+            seed=seed,
+            backend=backend,
+            progress=progress,
+        )
+    if as_json:
+        output.document(found.to_dict())
+    else:
+        output.tables(found.summary)
+
+
+def main(arguments: list[str] | None = None) -> Any:
+    """Run the command line; errors a user can cause become one line on standard error and an exit code."""
+    from loynes.errors import LoynesError
+
+    try:
+        return app(args=arguments)
+    except LoynesError as error:
+        print(f"loynes: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        print("loynes: interrupted; nothing was written", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""Where output goes: tables and JSON to standard output, progress and warnings to standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings as python_warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from loynes.errors import LoynesWarning, UsageError
+from loynes.results.records import Result
+from loynes.results.table import Table
+from loynes.study.progress import Progress, silent
+
+# Wide enough that no column is folded when output goes to a file or a pipe.
+PLAIN_WIDTH = 160
+
+
+def tables(*shown: Table) -> None:
+    from rich.console import Console
+
+    console = Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH, highlight=False)
+    for table in shown:
+        console.print(table.to_rich())
+
+
+def document(data: dict[str, Any]) -> None:
+    print(json.dumps(data, indent=2, allow_nan=False))
+
+
+def warn(texts: tuple[str, ...]) -> None:
+    for text in texts:
+        print(f"loynes: warning: {text}", file=sys.stderr)
+
+
+def check_target(path: str | None) -> None:
+    """Refuse an output path that cannot work before anything runs."""
+    if path is None:
+        return
+    target = Path(path)
+    if target.suffix.lower() in (".parquet", ".html"):
+        raise UsageError(f"{path}: results are written to .json, .csv or a run folder in this version")
+    if target.suffix.lower() in (".json", ".csv") and not target.parent.is_dir():
+        raise UsageError(f"{path}: the folder {target.parent} does not exist")
+
+
+def result(found: Result, shown: list[Table], as_json: bool, path: str | None) -> None:
+    if path is not None:
+        found.save(path)
+    if as_json:
+        document(found.to_dict())
+        return
+    tables(*shown)
+    print(
+        f"{found.method}, {found.confidence:.0%} intervals from {found.replicas} replicas, {found.jobs:.3g} jobs, "
+        f"{found.seconds:.1f} s, seed {found.seed}"
+    )
+    why = getattr(found, "why", "")
+    if why:
+        print(f"no certificate: {why}")
+    warn(found.warnings)
+
+
+@contextmanager
+def watching(title: str) -> Iterator[Progress]:
+    """A progress bar with elapsed time and the current interval, on a terminal only."""
+    with python_warnings.catch_warnings():
+        # Warnings are part of the result, which prints them.
+        python_warnings.simplefilter("ignore", LoynesWarning)
+        if not sys.stderr.isatty():
+            yield silent
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress as Bar
+
+        columns = (
+            TextColumn("{task.fields[title]}"),
+            BarColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.description}"),
+        )
+        with Bar(*columns, console=Console(file=sys.stderr), transient=True) as bar:
+            task = bar.add_task("compiling", total=1.0, title=title)
+
+            def update(share: float, text: str) -> None:
+                bar.update(task, completed=share, description=text)
+
+            yield update

@@ -1,0 +1,163 @@
+"""Measures from the tallies of independent forward replicas.
+
+Row r of a tally gives the averages of one replica; averages of different replicas are independent. Means have Student
+intervals. A percentile's interval is the range of the pooled distribution function's inverse over q -+ h, with h the
+half-width of the replicas' values at the estimate, widened to whole bins of the histogram.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loynes.estimate import Estimate, half_width, mean_of, variance_from
+from loynes.inputs.tables import Needs
+from loynes.kernels.tally import Tally, bin_edges
+from loynes.model.cluster import Model
+from loynes.results.metrics import PERCENTILES, Measures, Spread, Waits, system_of
+
+Array = NDArray[np.float64]
+
+
+def overall_wait(tally: Tally, needs: Needs, confidence: float) -> Estimate:
+    """The mean wait of all jobs: cheap, for watching a run narrow."""
+    return mean_of((tally.wait @ needs.weight) / tally.looks, confidence)
+
+
+def measures(model: Model, rate: float, needs: Needs, tally: Tally, confidence: float) -> Measures:
+    looks = tally.looks[:, None].astype(np.float64)
+    waits = _Waits(needs, tally.wait / looks, tally.square / looks, tally.none / looks, _Histogram(tally), confidence)
+    classes = {c.label: waits.of(model, {position: 1.0}) for position, c in enumerate(model.classes)}
+    overall = waits.of(model, {position: c.probability for position, c in enumerate(model.classes)})
+    loss = mean_of(tally.loss / tally.looks, confidence)
+    system = system_of(rate, model.servers, model.work, overall.wait.mean, overall.response.mean, loss)
+    return Measures(overall, classes, system)
+
+
+class _Histogram:
+    """Frequencies of waits by [replica, need, bin], up to the last bin ever hit, with zero waits on their own."""
+
+    def __init__(self, tally: Tally) -> None:
+        edges = bin_edges(1.0 / tally.per_unit)
+        hit = np.flatnonzero(tally.bins.any(axis=(0, 1)))
+        last = int(hit[-1]) + 1 if hit.size else 1
+        looks = tally.looks[:, None, None].astype(np.float64)
+        self.low, self.high = edges[:last], edges[1 : last + 1]
+        self.middle = 0.5 * (self.low + self.high)
+        self.mass = tally.bins[:, :, :last] / looks
+        self.zero = tally.none / tally.looks[:, None]
+        self.mass[:, :, 0] -= self.zero
+
+
+class _Waits:
+    def __init__(
+        self, needs: Needs, first: Array, second: Array, none: Array, histogram: _Histogram, confidence: float
+    ) -> None:
+        self.needs, self.first, self.second, self.none = needs, first, second, none
+        self.histogram, self.confidence = histogram, confidence
+
+    def of(self, model: Model, share: dict[int, float]) -> Waits:
+        """Waits of a mixture of classes: class position -> probability."""
+        confidence = self.confidence
+        weight = np.zeros(len(self.needs.need))
+        service_1 = service_2 = 0.0
+        cross = np.zeros(len(self.needs.need))
+        for position, p in share.items():
+            k, law = self.needs.of_class[position], model.classes[position].service
+            weight[k] += p
+            cross[k] += 2.0 * p * law.mean
+            service_1 += p * law.mean
+            service_2 += p * (law.variance + law.mean**2)
+        first, second = self.first @ weight, self.second @ weight
+        mean = mean_of(first, confidence).within(0.0, math.inf)
+        if math.isfinite(service_2):
+            response_2 = second + self.first @ cross + service_2
+            response_variance = variance_from(first + service_1, response_2, confidence)
+        else:
+            response_variance = Estimate.exact(math.inf)
+        return Waits(
+            wait=Spread(mean, variance_from(first, second, confidence), *self._wait_percentiles(weight)),
+            response=Spread(mean.shifted(service_1), response_variance, *self._response_percentiles(model, share)),
+            no_wait=mean_of(self.none @ weight, confidence).within(0.0, 1.0),
+        )
+
+    def _wait_percentiles(self, weight: Array) -> list[Estimate]:
+        h = self.histogram
+        zero = h.zero @ weight
+        cumulative = np.cumsum(np.einsum("rkb,k->rb", h.mass, weight), axis=1) + zero[:, None]
+        pooled = cumulative.mean(axis=0)
+        found = []
+        for q in PERCENTILES:
+            at = int(np.searchsorted(pooled, q))
+            half = half_width(cumulative[:, min(at, len(pooled) - 1)], self.confidence)
+            found.append(
+                Estimate(
+                    self._inverse(pooled, float(zero.mean()), q, None),
+                    self._inverse(pooled, float(zero.mean()), q - half, h.low),
+                    self._inverse(pooled, float(zero.mean()), q + half, h.high),
+                )
+            )
+        return found
+
+    def _inverse(self, pooled: Array, zero: float, q: float, edge: Array | None) -> float:
+        """Where the pooled distribution function reaches q: the given edge of that bin, or in between for None."""
+        if q <= zero:
+            return 0.0
+        at = min(int(np.searchsorted(pooled, q - 1e-12)), len(pooled) - 1)
+        if edge is not None:
+            return float(edge[at])
+        before = pooled[at - 1] if at else zero
+        part = (q - before) / (pooled[at] - before) if pooled[at] > before else 1.0
+        low, high = self.histogram.low[at], self.histogram.high[at]
+        return float(low + min(max(part, 0.0), 1.0) * (high - low))
+
+    def _response_percentiles(self, model: Model, share: dict[int, float]) -> list[Estimate]:
+        """A job's service does not depend on its wait, so P(response <= x) = E[F(x - wait)] with the law's own F."""
+        h = self.histogram
+        parts = [(p, int(self.needs.of_class[i]), model.classes[i].service) for i, p in share.items()]
+        zero, mass = h.zero.mean(axis=0), h.mass.mean(axis=0)
+
+        def pooled(x: float, at: Array) -> float:
+            return math.fsum(p * (zero[k] * law.cdf(x) + mass[k] @ law.cdf(x - at)) for p, k, law in parts)
+
+        def replicas(x: float) -> Array:
+            total = np.zeros(len(h.zero))
+            for p, k, law in parts:
+                total += p * (h.zero[:, k] * law.cdf(x) + h.mass[:, k] @ law.cdf(x - h.middle))
+            return total
+
+        found = []
+        for q in PERCENTILES:
+            centre = _solve(lambda x: pooled(x, h.middle), q)
+            half = half_width(replicas(centre), self.confidence)
+            found.append(
+                Estimate(
+                    centre,
+                    min(centre, _solve(lambda x: pooled(x, h.low), q - half)),
+                    max(centre, _solve(lambda x: pooled(x, h.high), q + half)),
+                )
+            )
+        return found
+
+
+def _solve(distribution: Callable[[float], float], q: float) -> float:
+    """The smallest x with distribution(x) >= q, by bisection to 40 bits; infinite for q >= 1."""
+    if q >= 1.0:
+        return math.inf
+    if q <= distribution(0.0):
+        return 0.0
+    low, high = 0.0, 1.0
+    while distribution(high) < q:
+        low, high = high, 2.0 * high
+        if high > 1e300:
+            return math.inf
+    while high - low > 1e-12 * high:
+        middle = 0.5 * (low + high)
+        if distribution(middle) < q:
+            low = middle
+        else:
+            high = middle
+    return high

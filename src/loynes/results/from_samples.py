@@ -1,0 +1,113 @@
+"""Measures from independent samples of the stationary workload: every interval is that of independent observations."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loynes.estimate import Estimate, mean_of, proportion_of, quantile_of, variance_from
+from loynes.inputs.jobs import services
+from loynes.inputs.philox import STREAM_RESPONSE, long_uniform, words
+from loynes.inputs.tables import JobTable, Needs
+from loynes.model.cluster import Model
+from loynes.results.metrics import PERCENTILES, Measures, Spread, Waits, system_of
+
+Array = NDArray[np.float64]
+
+
+class Seen:
+    """What is kept of a sample: the wait of each distinct need, and the expected HOL loss; grows by batches."""
+
+    def __init__(self, needs: Needs) -> None:
+        self.needs = needs
+        self._waits: list[Array] = []
+        self._loss: list[Array] = []
+
+    def add(self, workload: Array) -> None:
+        need = self.needs.need
+        # Raising the level from W[i-1] to W[i] idles the i servers below for the difference.
+        rise = np.diff(workload, axis=1, prepend=workload[:, :1]) * np.arange(workload.shape[1])
+        lost = np.cumsum(rise, axis=1)[:, need - 1]
+        self._waits.append(workload[:, need - 1])
+        self._loss.append(lost @ self.needs.weight)
+
+    @property
+    def waits(self) -> Array:
+        return np.concatenate(self._waits)
+
+    @property
+    def loss(self) -> Array:
+        return np.concatenate(self._loss)
+
+    def overall_wait(self, confidence: float) -> Estimate:
+        return mean_of(self.waits @ self.needs.weight, confidence)
+
+
+def measures(model: Model, rate: float, table: JobTable, seen: Seen, seed: int, confidence: float) -> Measures:
+    waits, needs = seen.waits, seen.needs
+    count = len(waits)
+    classes = {}
+    for position, job_class in enumerate(model.classes):
+        wait = waits[:, needs.of_class[position]]
+        service = _service(table, position, count, seed)
+        moments = (job_class.service.mean, job_class.service.variance)
+        classes[job_class.label] = _class_waits(wait, wait + service, moments, confidence)
+    overall = _overall(model, table, needs, waits, seed, confidence)
+    system = system_of(
+        rate, model.servers, model.work, overall.wait.mean, overall.response.mean, mean_of(seen.loss, confidence)
+    )
+    return Measures(overall, classes, system)
+
+
+def _class_waits(wait: Array, response: Array, service: tuple[float, float], confidence: float) -> Waits:
+    mean = mean_of(wait, confidence).within(0.0, math.inf)
+    variance = variance_from(wait, wait * wait, confidence)
+    return Waits(
+        wait=Spread(mean, variance, *_percentiles(wait, confidence)),
+        response=Spread(mean.shifted(service[0]), variance.shifted(service[1]), *_percentiles(response, confidence)),
+        no_wait=proportion_of(int(np.count_nonzero(wait == 0.0)), len(wait), confidence),
+    )
+
+
+def _overall(model: Model, table: JobTable, needs: Needs, waits: Array, seed: int, confidence: float) -> Waits:
+    """Means average over the class; percentiles are those of one job whose class is drawn."""
+    count = len(waits)
+    p = np.array([c.probability for c in model.classes])
+    mean_service = np.array([c.service.mean for c in model.classes])
+    second_service = np.array([c.service.variance + c.service.mean**2 for c in model.classes])
+    by_class = waits[:, needs.of_class]
+    first, second = by_class @ p, (by_class * by_class) @ p
+    mean = mean_of(first, confidence).within(0.0, math.inf)
+    response_2 = second + by_class @ (2.0 * p * mean_service) + float(p @ second_service)
+    if np.isfinite(response_2).all():
+        response_variance = variance_from(first + model.mean_service, response_2, confidence)
+    else:
+        response_variance = Estimate.exact(math.inf)
+    own, service = _own_job(table, count, seed)
+    own_wait = by_class[np.arange(count), own]
+    return Waits(
+        wait=Spread(mean, variance_from(first, second, confidence), *_percentiles(own_wait, confidence)),
+        response=Spread(
+            mean.shifted(model.mean_service), response_variance, *_percentiles(own_wait + service, confidence)
+        ),
+        no_wait=mean_of((by_class == 0.0) @ p, confidence).within(0.0, 1.0),
+    )
+
+
+def _percentiles(values: Array, confidence: float) -> list[Estimate]:
+    ordered = np.sort(values)
+    return [quantile_of(ordered, q, confidence) for q in PERCENTILES]
+
+
+def _service(table: JobTable, position: int, count: int, seed: int) -> Array:
+    """One service of the class for every sample, independent of its workload; replica 0 is the overall job's."""
+    _, _, high, low = words(seed, STREAM_RESPONSE, position + 1, np.arange(count))
+    return services(table, np.full(count, position), long_uniform(high, low))
+
+
+def _own_job(table: JobTable, count: int, seed: int) -> tuple[NDArray[np.int64], Array]:
+    pick, _, high, low = words(seed, STREAM_RESPONSE, 0, np.arange(count))
+    own = np.searchsorted(table.class_cut, pick, side="right").astype(np.int64)
+    return own, services(table, own, long_uniform(high, low))

@@ -1,0 +1,90 @@
+"""What a result says about waits: moments, percentiles and probabilities, each with its interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from loynes.estimate import Estimate
+
+PERCENTILES = (0.50, 0.90, 0.95, 0.99)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Mean, variance and percentiles of a time."""
+
+    mean: Estimate
+    variance: Estimate
+    p50: Estimate
+    p90: Estimate
+    p95: Estimate
+    p99: Estimate
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: value.to_dict() for name, value in vars(self).items()}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Spread:
+        return cls(**{name: Estimate.from_dict(value) for name, value in data.items()})
+
+
+@dataclass(frozen=True)
+class Waits:
+    """Wait and response of one class, or of all jobs together, and the probability of no wait at all."""
+
+    wait: Spread
+    response: Spread
+    no_wait: Estimate
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"wait": self.wait.to_dict(), "response": self.response.to_dict(), "no_wait": self.no_wait.to_dict()}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Waits:
+        return cls(
+            Spread.from_dict(data["wait"]), Spread.from_dict(data["response"]), Estimate.from_dict(data["no_wait"])
+        )
+
+
+@dataclass(frozen=True)
+class System:
+    """The cluster as a whole; busy and idle servers are exact, the rest follows from waits (Little) and HOL loss."""
+
+    busy_servers: Estimate
+    utilization: Estimate
+    idle_servers: Estimate
+    hol_loss: Estimate
+    jobs_in_system: Estimate
+    jobs_waiting: Estimate
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: value.to_dict() for name, value in vars(self).items()}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> System:
+        return cls(**{name: Estimate.from_dict(value) for name, value in data.items()})
+
+
+@dataclass(frozen=True)
+class Measures:
+    """All of it: overall, per class, system."""
+
+    overall: Waits
+    classes: dict[str, Waits]
+    system: System
+
+
+def system_of(
+    rate: float, servers: int, work: float, wait: Estimate, response: Estimate, loss_per_job: Estimate
+) -> System:
+    """Busy servers are rate x E[need x service], exactly; jobs follow from Little's law."""
+    busy = rate * work
+    return System(
+        busy_servers=Estimate.exact(busy),
+        utilization=Estimate.exact(busy / servers),
+        idle_servers=Estimate.exact(servers - busy),
+        hol_loss=loss_per_job.scaled(rate).within(0.0, servers - busy),
+        jobs_in_system=response.scaled(rate),
+        jobs_waiting=wait.scaled(rate),
+    )

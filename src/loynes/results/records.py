@@ -1,0 +1,244 @@
+"""The answers themselves: frozen, saved as JSON, read back equal."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from loynes._version import __version__
+from loynes.errors import LoynesError
+from loynes.estimate import Estimate
+from loynes.model.cluster import Model
+from loynes.results.metrics import System, Waits
+from loynes.results.table import Table
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """The answer of `stability`: the largest arrival rate a cluster can take."""
+
+    model: Model
+    threshold: Estimate
+    ideal: float
+    max_utilization: Estimate
+    hol_loss: float  # servers lost to head-of-line blocking in saturation
+    discipline: str
+    method: str
+    confidence: float
+    replicas: int
+    jobs: int
+    seconds: float
+    seed: int
+    backend: str
+    version: str = __version__
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def summary(self) -> Table:
+        rows = (
+            ("threshold (jobs per unit of time)", self.threshold, self.threshold.low, self.threshold.high),
+            ("largest utilisation", self.max_utilization, self.max_utilization.low, self.max_utilization.high),
+            ("ideal threshold, without blocking", self.ideal, self.ideal, self.ideal),
+            ("servers lost to blocking, saturated", self.hol_loss, math.nan, math.nan),
+        )
+        return Table(f"{self.model.label}: stability", ("quantity", "estimate", "low", "high"), rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "model": _model(self.model),
+            "threshold": self.threshold.to_dict(),
+            "ideal": self.ideal,
+            "max_utilization": self.max_utilization.to_dict(),
+            "hol_loss_saturated": self.hol_loss,
+            **_how(self, "discipline", "method", "confidence", "replicas", "jobs", "seconds", "seed", "backend"),
+        }
+
+    def to_json(self) -> str:
+        return _dump(self.to_dict())
+
+    def save(self, path: str | Path) -> None:
+        save(self, path)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Threshold:
+        how = {
+            k: data[k] for k in ("discipline", "method", "confidence", "replicas", "jobs", "seed", "backend", "version")
+        }
+        return cls(
+            model=_read_model(data),
+            threshold=Estimate.from_dict(data["threshold"]),
+            ideal=data["ideal"],
+            max_utilization=Estimate.from_dict(data["max_utilization"]),
+            hol_loss=data["hol_loss_saturated"],
+            seconds=data.get("seconds", math.nan),
+            warnings=tuple(data["warnings"]),
+            **how,
+        )
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The answer of `evaluate`: waits, overall and per class, and the state of the cluster at one arrival rate."""
+
+    model: Model
+    rate: float
+    load: Estimate
+    threshold: Estimate
+    method: str
+    overall: Waits
+    classes: dict[str, Waits]
+    system: System
+    confidence: float
+    replicas: int
+    jobs: int
+    seconds: float
+    seed: int
+    backend: str
+    details: dict[str, Any] = field(default_factory=dict)  # burn-in, sample lengths: what the method tells of itself
+    why: str = ""  # why there is no certificate
+    version: str = __version__
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def summary(self) -> Table:
+        """Waits per class and overall, one row each."""
+        rows = [("all jobs", "", *_row(self.overall))]
+        need = {c.label: c.need for c in self.model.classes}
+        rows += [(name, str(need[name]), *_row(waits)) for name, waits in self.classes.items()]
+        title = f"{self.model.label}: waits at rate {self.rate:.6g} ({self.load.estimate:.1%} of the threshold)"
+        columns = ("class", "need", "mean wait", "p50", "p95", "p99", "no wait", "mean response")
+        return Table(title, columns, tuple(rows))
+
+    @property
+    def system_summary(self) -> Table:
+        rows = tuple((name.replace("_", " "), value) for name, value in vars(self.system).items())
+        return Table("system", ("quantity", "value"), rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "model": _model(self.model),
+            "rate": self.rate,
+            "load": self.load.to_dict(),
+            **_how(self, "method", "confidence", "seed", "backend", "replicas", "jobs", "seconds"),
+            "threshold": self.threshold.to_dict(),
+            "certificate": None,
+            "why": self.why,
+            "overall": self.overall.to_dict(),
+            "classes": {name: waits.to_dict() for name, waits in self.classes.items()},
+            "system": self.system.to_dict(),
+            "details": self.details,
+        }
+
+    def to_json(self) -> str:
+        return _dump(self.to_dict())
+
+    def save(self, path: str | Path) -> None:
+        """A .json or .csv file, or a folder with result.json, timing.json and model.toml."""
+        save(self, path)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Evaluation:
+        how = {
+            k: data[k]
+            for k in (
+                "rate",
+                "method",
+                "confidence",
+                "replicas",
+                "jobs",
+                "seed",
+                "backend",
+                "details",
+                "why",
+                "version",
+            )
+        }
+        return cls(
+            model=_read_model(data),
+            load=Estimate.from_dict(data["load"]),
+            threshold=Estimate.from_dict(data["threshold"]),
+            overall=Waits.from_dict(data["overall"]),
+            classes={name: Waits.from_dict(waits) for name, waits in data["classes"].items()},
+            system=System.from_dict(data["system"]),
+            seconds=data.get("seconds", math.nan),
+            warnings=tuple(data["warnings"]),
+            **how,
+        )
+
+    def plot(self, ax: Any = None) -> Any:
+        """Mean wait and 95th percentile of every class with their intervals; returns the matplotlib axes."""
+        from loynes.results.plots import plot_waits
+
+        return plot_waits(self, ax)
+
+
+Result = Threshold | Evaluation
+
+
+def _row(waits: Waits) -> tuple[Estimate, ...]:
+    return (waits.wait.mean, waits.wait.p50, waits.wait.p95, waits.wait.p99, waits.no_wait, waits.response.mean)
+
+
+def _how(record: Result, *names: str) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in names} | {
+        "version": record.version,
+        "warnings": list(record.warnings),
+    }
+
+
+def _model(model: Model) -> dict[str, Any]:
+    return {"name": model.label, "hash": model.hash, "definition": model.to_dict()}
+
+
+def _read_model(data: dict[str, Any]) -> Model:
+    return Model.model_validate(data["model"]["definition"])
+
+
+def _dump(data: dict[str, Any]) -> str:
+    return json.dumps(data, indent=2, allow_nan=False) + "\n"
+
+
+def save(record: Result, path: str | Path) -> None:
+    """Write a result by the ending of its path; nothing is left behind if that fails."""
+    target = Path(path)
+    ending = target.suffix.lower()
+    try:
+        if ending == ".json":
+            write_whole(target, record.to_json())
+        elif ending == ".csv":
+            write_whole(target, record.summary.to_csv())
+        else:
+            target.mkdir(parents=True, exist_ok=True)
+            data = record.to_dict()
+            timing = {"seconds": data.pop("seconds")}
+            write_whole(target / "model.toml", record.model.to_toml())
+            write_whole(target / "timing.json", _dump(timing))
+            write_whole(target / "result.json", _dump(data))
+    except OSError as error:
+        raise LoynesError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def write_whole(path: Path, text: str) -> None:
+    """All of a file or none of it: written beside its place, then moved there."""
+    draft = path.with_name(f".{path.name}.part")
+    try:
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def read_result(path: str | Path) -> Result:
+    """A result saved as .json, or the result of a run folder."""
+    source = Path(path)
+    source = source / "result.json" if source.is_dir() else source
+    try:
+        data = json.loads(source.read_text(encoding="utf-8"))
+        return Evaluation.from_dict(data) if "overall" in data else Threshold.from_dict(data)
+    except OSError as error:
+        raise LoynesError(f"{source}: cannot be read: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise LoynesError(f"{source}: not a result of loynes ({error.__class__.__name__}: {error})") from None

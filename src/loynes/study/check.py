@@ -1,0 +1,116 @@
+"""What can be said of a model without running it: ideal rate, offered work, moments, and which methods apply."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from loynes.inputs.tables import job_table
+from loynes.kernels.shape import use_runs
+from loynes.model import Model, load
+from loynes.results.table import Table
+
+
+@dataclass(frozen=True)
+class Check:
+    """A validated model and its exact figures."""
+
+    model: Model
+    kernel: str
+    warnings: tuple[str, ...]
+
+    @property
+    def methods(self) -> dict[str, str]:
+        """Method -> yes, or why not."""
+        light = all(c.service.light_tail for c in self.model.classes)
+        certified = "not in this version" if light else "no: a service tail heavier than exponential"
+        return {"stability": "yes", "forward": "yes", "backward": "yes, a lower bound", "sandwich, perfect": certified}
+
+    @property
+    def summary(self) -> Table:
+        rows = tuple(
+            (
+                c.label,
+                str(c.need),
+                c.probability,
+                c.service.law,
+                c.service.mean,
+                c.service.variation,
+                _moment(c.service.highest_moment),
+                c.probability * c.need * c.service.mean / self.model.work,
+            )
+            for c in self.model.classes
+        )
+        columns = ("class", "need", "probability", "law", "mean", "cv", "moments", "share of work")
+        return Table(f"{self.model.label}: {self.model.servers} servers", columns, rows)
+
+    @property
+    def figures(self) -> Table:
+        m = self.model
+        rows: list[tuple[str, Any]] = [
+            ("ideal rate (no blocking)", m.ideal),
+            ("mean service", m.mean_service),
+            ("work of a job (servers x time)", m.work),
+            ("arrival rate in the file", "none" if m.rate is None else m.rate),
+        ]
+        if m.rate is not None:
+            rows.append(("offered work (busy servers)", m.rate * m.work))
+        rows += [(f"method {name}", said) for name, said in self.methods.items()]
+        rows += [("kernel", self.kernel), ("content hash", m.hash)]
+        return Table("figures", ("quantity", "value"), tuple(rows))
+
+    def to_dict(self) -> dict[str, Any]:
+        m = self.model
+        return {
+            "model": {"name": m.label, "hash": m.hash, "definition": m.to_dict()},
+            "ideal": m.ideal,
+            "mean_service": m.mean_service,
+            "work": m.work,
+            "rate": m.rate,
+            "offered": None if m.rate is None else m.rate * m.work,
+            "classes": {
+                c.label: {
+                    "need": c.need,
+                    "probability": c.probability,
+                    "mean": c.service.mean,
+                    "variance": c.service.variance if math.isfinite(c.service.variance) else None,
+                    "highest_moment": c.service.highest_moment if math.isfinite(c.service.highest_moment) else None,
+                    "light_tail": c.service.light_tail,
+                }
+                for c in m.classes
+            },
+            "methods": self.methods,
+            "kernel": self.kernel,
+            "warnings": list(self.warnings),
+        }
+
+
+def check(model: str | Path | Mapping[str, Any] | Model) -> Check:
+    """Validate a model and work out its exact figures."""
+    checked = load(model)
+    table = job_table(checked, None)
+    warnings = moment_warnings(checked)
+    if checked.rate is not None and checked.rate >= checked.ideal:
+        warnings += (f"arrivals.rate = {checked.rate:g} is at or above the ideal rate {checked.ideal:.6g}: unstable",)
+    return Check(checked, "run list" if use_runs(table) else "dense vector", warnings)
+
+
+def moment_warnings(model: Model) -> tuple[str, ...]:
+    """A finite k-th moment of the wait needs a finite (k+1)-th of the service; an interval needs twice the moment."""
+    highest = model.highest_moment
+    if highest >= 5:
+        return ()
+    which = next(c.label for c in model.classes if c.service.highest_moment == highest)
+    start = f"class {which!r}: the service has finite moments only up to {int(highest)}, so "
+    if highest < 2:
+        return (start + "the mean wait may be infinite, and no mean, variance or interval of it can be trusted",)
+    if highest < 3:
+        return (start + "the interval of the mean wait cannot be trusted, and the variance may be infinite",)
+    return (start + "the interval of the wait's variance cannot be trusted",)
+
+
+def _moment(highest: float) -> str:
+    return "all" if math.isinf(highest) else f"up to {int(highest)}"

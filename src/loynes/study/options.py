@@ -1,0 +1,106 @@
+"""Checks of the options that questions share, and the arrival rate they are asked at."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from loynes.errors import UnstableError, UsageError
+from loynes.estimate import Estimate
+from loynes.model import Model
+from loynes.study.progress import Progress, silent
+
+# How well the threshold is known before a rate is judged by it, and how well where the rate comes near.
+JUDGED_WITHIN = 0.01
+JUDGED_NEARLY_WITHIN = 0.001
+
+
+def check_common(
+    *,
+    precision: float | None = None,
+    confidence: float | None = None,
+    seed: int | None = None,
+    replicas: int | None = None,
+    samples: int | None = None,
+    confirmations: int | None = None,
+    burn_in: int | None = None,
+    max_jobs: float | None = None,
+) -> None:
+    """Refuse values outside their range, by name."""
+    _between("precision", precision, 0.0, 1.0)
+    _between("confidence", confidence, 0.0, 1.0)
+    _at_least("seed", seed, 0, 2**64 - 1)
+    _at_least("replicas", replicas, 2, 2**32 - 1)
+    _at_least("samples", samples, 2, 2**32 - 1)
+    _at_least("confirmations", confirmations, 1, 64)
+    _at_least("burn-in", burn_in, 0, 2**62)
+    _at_least("max-jobs", max_jobs, 1, math.inf)
+
+
+def _between(name: str, value: float | None, low: float, high: float) -> None:
+    if value is not None and not low < value < high:
+        raise UsageError(f"{name} {value:g}: must be above {low:g} and below {high:g}")
+
+
+def _at_least(name: str, value: float | None, low: float, high: float) -> None:
+    if value is not None and not low <= value <= high:
+        limit = f"at least {low:g}" if value < low else f"at most {high:g}"
+        raise UsageError(f"{name} {value:g}: must be {limit}")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The rate a question is asked at, known to be below the threshold, and what fraction of it that is."""
+
+    rate: float
+    load: Estimate
+    threshold: Estimate
+    warnings: tuple[str, ...]
+
+
+def asked_rate(
+    model: Model,
+    rate: float | None,
+    load: float | None,
+    *,
+    seed: int,
+    backend: str,
+    progress: Progress = silent,
+) -> Asked:
+    """The rate from --rate, --load or the file, judged by the threshold; an unstable one is refused."""
+    from loynes.study.stability import stability
+
+    if rate is not None and load is not None:
+        raise UsageError("give a rate or a load, not both")
+    if load is None:
+        rate = model.rate if rate is None else rate
+        if rate is None:
+            raise UsageError(
+                "the model has no arrivals.rate; say --rate R (jobs per unit of time) or --load X (0 to 1)"
+            )
+        if not 0 < rate < math.inf:
+            raise UsageError(f"rate {rate:g}: must be a finite number above 0")
+        if rate >= model.ideal:
+            raise UnstableError(
+                f"rate {rate:g} is unstable: {model.servers} servers take less than {model.ideal:.6g} even unblocked"
+            )
+    elif not 0 < load < math.inf:
+        raise UsageError(f"load {load:g}: must be above 0 and below 1")
+    elif load >= 1:
+        raise UnstableError(f"load {load:g} is unstable: it must be below 1, a fraction of the threshold")
+
+    found = stability(model, precision=JUDGED_WITHIN, seed=seed, backend=backend, progress=progress).threshold
+    if load is not None:
+        rate = load * found.estimate
+    assert rate is not None
+    if found.low <= rate < found.high:
+        found = stability(
+            model, precision=JUDGED_NEARLY_WITHIN, seed=seed, backend=backend, progress=progress
+        ).threshold
+    warnings: tuple[str, ...] = ()
+    bracket = f"{found.estimate:.5g}, in [{found.low:.5g}, {found.high:.5g}]"
+    if rate >= found.estimate:
+        raise UnstableError(f"rate {rate:g} is unstable: the threshold is {bracket}")
+    if rate >= found.low:
+        warnings = (f"rate {rate:g} lies inside the threshold's own uncertainty ({bracket}): it may be unstable",)
+    return Asked(rate, Estimate(rate / found.estimate, rate / found.high, rate / found.low), found, warnings)

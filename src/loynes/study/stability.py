@@ -1,0 +1,84 @@
+"""How many jobs a unit of time can the cluster take?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from loynes.errors import UsageError
+from loynes.estimate import Estimate
+from loynes.inputs.tables import job_table, needs_of
+from loynes.kernels.backends import backend as choose
+from loynes.model import Model, load
+from loynes.results.records import Threshold
+from loynes.stationary.backward import initial_length
+from loynes.study.options import check_common
+from loynes.study.progress import Progress, silent
+from loynes.threshold.doubling import REPLICAS, doubling
+
+DISCIPLINES = ("fcfs",)
+MAX_JOBS = 4e9
+
+
+def stability(
+    model: str | Path | Mapping[str, Any] | Model,
+    *,
+    precision: float = 0.005,
+    confidence: float = 0.99,
+    discipline: str = "fcfs",
+    replicas: int = REPLICAS,
+    max_jobs: float = MAX_JOBS,
+    seed: int = 1,
+    backend: str = "auto",
+    progress: Progress = silent,
+) -> Threshold:
+    """The stability threshold, with a bracket that holds it with the given confidence.
+
+    Runs until (high - low) / estimate <= precision and two successive estimates agree to it (the paper's Algorithm 2).
+    """
+    began = time.perf_counter()
+    check_common(precision=precision, confidence=confidence, seed=seed, replicas=replicas, max_jobs=max_jobs)
+    if discipline not in DISCIPLINES:
+        raise UsageError(f"discipline {discipline!r}: must be one of {', '.join(DISCIPLINES)}")
+    model = load(model)
+    table = job_table(model, None)
+    piles = doubling(
+        table,
+        needs_of(model),
+        initial_length(table),
+        precision=precision,
+        confidence=confidence,
+        seed=seed,
+        max_jobs=max_jobs,
+        backend=backend,
+        replicas=replicas,
+        progress=progress,
+    )
+    warnings: tuple[str, ...] = ()
+    if not piles.settled:
+        width = 2.0 * piles.threshold.relative
+        warnings = (
+            f"stopped at {piles.jobs:.3g} jobs with a bracket of relative width {width:.2g}, "
+            f"above the precision {precision:g}; allow more with --max-jobs",
+        )
+    found = piles.threshold
+    # No discipline serves more work than there are servers.
+    bounded = Estimate(min(found.estimate, model.ideal), min(found.low, model.ideal), min(found.high, model.ideal))
+    return Threshold(
+        model=model,
+        threshold=bounded,
+        ideal=model.ideal,
+        max_utilization=bounded.scaled(1.0 / model.ideal),
+        hol_loss=bounded.estimate * piles.loss_per_job,
+        discipline=discipline,
+        method="doubling",
+        confidence=confidence,
+        replicas=replicas,
+        jobs=piles.jobs,
+        seconds=time.perf_counter() - began,
+        seed=seed,
+        backend=choose(backend).NAME,
+        warnings=warnings,
+    )
