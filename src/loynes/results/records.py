@@ -24,7 +24,7 @@ class Threshold:
     threshold: Estimate
     ideal: float
     max_utilization: Estimate
-    hol_loss: float  # servers lost to head-of-line blocking in saturation
+    hol_loss: Estimate  # servers lost to head-of-line blocking in saturation
     discipline: str
     method: str
     confidence: float
@@ -39,12 +39,13 @@ class Threshold:
     @property
     def summary(self) -> Table:
         rows = (
-            ("threshold (jobs per unit of time)", self.threshold, self.threshold.low, self.threshold.high),
-            ("largest utilisation", self.max_utilization, self.max_utilization.low, self.max_utilization.high),
-            ("ideal threshold, without blocking", self.ideal, self.ideal, self.ideal),
-            ("servers lost to blocking, saturated", self.hol_loss, math.nan, math.nan),
+            ("threshold (jobs per unit of time)", self.threshold),
+            ("largest utilization", self.max_utilization),
+            ("servers lost to blocking when saturated", self.hol_loss),
+            ("ideal threshold (no blocking)", Estimate.exact(self.ideal)),
         )
-        return Table(f"{self.model.label}: stability", ("quantity", "estimate", "low", "high"), rows)
+        cells = tuple((name, value, value.low, value.high) for name, value in rows)
+        return Table(f"{self.model.label}: stability", ("quantity", "estimate", "low", "high"), cells)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -52,7 +53,7 @@ class Threshold:
             "threshold": self.threshold.to_dict(),
             "ideal": self.ideal,
             "max_utilization": self.max_utilization.to_dict(),
-            "hol_loss_saturated": self.hol_loss,
+            "hol_loss_saturated": self.hol_loss.to_dict(),
             **_how(self, "discipline", "method", "confidence", "replicas", "jobs", "seconds", "seed", "backend"),
         }
 
@@ -72,7 +73,7 @@ class Threshold:
             threshold=Estimate.from_dict(data["threshold"]),
             ideal=data["ideal"],
             max_utilization=Estimate.from_dict(data["max_utilization"]),
-            hol_loss=data["hol_loss_saturated"],
+            hol_loss=Estimate.from_dict(data["hol_loss_saturated"]),
             seconds=data.get("seconds", math.nan),
             warnings=tuple(data["warnings"]),
             **how,

@@ -71,7 +71,7 @@ def stability(
         threshold=bounded,
         ideal=model.ideal,
         max_utilization=bounded.scaled(1.0 / model.ideal),
-        hol_loss=bounded.estimate * piles.loss_per_job,
+        hol_loss=piles.hol_loss.within(0.0, model.servers),
         discipline=discipline,
         method="doubling",
         confidence=confidence,

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from loynes.estimate import Estimate, half_width
+from loynes.estimate import Estimate, half_width, ratio_of
 from loynes.inputs.philox import STREAM_PILE
 from loynes.inputs.tables import JobTable, Needs
 from loynes.kernels.backends import backend as choose
@@ -27,10 +27,10 @@ REPLICAS = 32
 
 @dataclass(frozen=True)
 class Piles:
-    """What the piles said: threshold with its bracket, HOL loss per job in saturation, and the work done."""
+    """What the piles said: threshold with its bracket, servers lost to blocking in saturation, and the work done."""
 
     threshold: Estimate
-    loss_per_job: float
+    hol_loss: Estimate
     replicas: int
     length: int
     settled: bool  # False if max_jobs came before the precision
@@ -67,8 +67,8 @@ def doubling(
         top, loss_before = base + H[:, -1], loss.copy()
         engine.run_pile(table, needs, seed, STREAM_PILE, n, 2 * n, H, base, loss)
         growth = (base + H[:, -1] - top) / n
-        n_looks = n // look_every(table)
-        loss_per_job = float(np.mean(loss - loss_before)) / n_looks
+        # Server time lost a job over time a job: servers lost.
+        hol_loss = ratio_of((loss - loss_before) / (n // look_every(table)), growth, confidence)
         n *= 2
         threshold = _bracket(1.0 / float(np.mean(growth)), n, base + H[:, -1], base, confidence)
         change = abs(threshold.estimate - previous) / threshold.estimate
@@ -79,7 +79,7 @@ def doubling(
             text = f"threshold {threshold.estimate:.5g} in [{threshold.low:.5g}, {threshold.high:.5g}]"
             progress(1.0 if settled else min(0.99, (precision / width) ** 2), text)
         if settled or 2 * replicas * n > max_jobs:
-            return Piles(threshold, loss_per_job, replicas, n, settled)
+            return Piles(threshold, hol_loss, replicas, n, settled)
         previous = threshold.estimate
 
 

@@ -1,0 +1,177 @@
+"""Every CPU kernel against the reference, bit for bit, and against itself however the work is cut."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from loynes.inputs.jobs import draw
+from loynes.inputs.tables import JobTable, job_table, needs_of
+from loynes.kernels import reference
+from loynes.kernels.cpu import engine
+from loynes.kernels.cpu.backward import backward
+from loynes.kernels.cpu.forward import forward
+from loynes.kernels.cpu.jobs import draw_block, new_block
+from loynes.kernels.cpu.pile import pile
+from loynes.kernels.reference import BLOCK
+from loynes.kernels.tally import BINS, Tally, bin_edges, new_tally
+from loynes.model import Model, builtin_names, load
+from support import LAWS, models
+
+FORMS = [False, True]  # dense, runs
+seeds = st.integers(0, 2**64 - 1)
+
+
+def reference_chain(table: JobTable, seed: int, replica: int, first: int, last: int, W: np.ndarray) -> np.ndarray:
+    for start in range(first, last, BLOCK):
+        jobs = draw(table, seed, 0, replica, np.arange(start, start + BLOCK))
+        W, _, _ = reference.advance_block(W, jobs.need, jobs.service, jobs.gap)
+    return W
+
+
+@given(models(), seeds, st.integers(0, 2**32 - 1), st.integers(-(2**30), 2**30), st.booleans())
+def test_jobs(model: Model, seed: int, replica: int, block: int, saturated: bool) -> None:
+    table = job_table(model, None if saturated else 0.5 * model.ideal)
+    ours = new_block()
+    draw_block(table, np.uint64(seed), 2, replica, block * BLOCK, ours)
+    expected = draw(table, seed, 2, replica, np.arange(block * BLOCK, (block + 1) * BLOCK))
+    for name in ("job_class", "need", "service", "gap"):
+        np.testing.assert_array_equal(getattr(ours, name), getattr(expected, name), err_msg=name)
+
+
+def test_jobs_of_many_classes() -> None:
+    """Beyond a few classes another search picks them; it must pick the same."""
+    classes = [{"need": 1 + i % 7, "probability": 1 / 40, "service": LAWS["exponential"]} for i in range(40)]
+    table = job_table(load({"servers": 9, "classes": classes}), 1.0)
+    ours = new_block()
+    draw_block(table, np.uint64(5), 0, 0, 0, ours)
+    expected = draw(table, 5, 0, 0, np.arange(BLOCK))
+    np.testing.assert_array_equal(ours.job_class, expected.job_class)
+    np.testing.assert_array_equal(ours.service, expected.service)
+
+
+@settings(max_examples=60)
+@given(models(), seeds, st.floats(0.05, 1.4), st.booleans())
+def test_forward(model: Model, seed: int, load_factor: float, observe: bool) -> None:
+    table, needs = job_table(model, load_factor * model.ideal), needs_of(model)
+    expected = [reference_chain(table, seed, r, 0, 5 * BLOCK, np.zeros(model.servers)) for r in (3, 4)]
+    tallies = []
+    for as_runs in FORMS:
+        W, tally = np.zeros((2, model.servers)), new_tally(2, len(needs.need), model.mean_service)
+        forward(table, needs, as_runs, 16, np.uint64(seed), 0, 3, 0, 5 * BLOCK, observe, W, tally)
+        np.testing.assert_array_equal(W, expected)
+        tallies.append(tally)
+    for dense, runs in zip(*tallies, strict=True):
+        np.testing.assert_allclose(dense, runs, rtol=1e-12)
+
+
+@given(models(most_servers=15), seeds)
+def test_what_is_observed(model: Model, seed: int) -> None:
+    """The tally against waits and losses worked out from the reference's workload vectors."""
+    table, needs = job_table(model, 0.8 * model.ideal), needs_of(model)
+    W, tally = np.zeros((1, model.servers)), new_tally(1, len(needs.need), model.mean_service)
+    forward(table, needs, False, BLOCK, np.uint64(seed), 0, 0, 0, 6 * BLOCK, True, W, tally)
+    seen = [reference_chain(table, seed, 0, 0, k * BLOCK, np.zeros(model.servers)) for k in range(6)]
+    waits = np.array([[w[n - 1] for n in needs.need] for w in seen])
+    loss = [sum(p * np.sum(w[n - 1] - w[:n]) for n, p in zip(needs.need, needs.weight, strict=True)) for w in seen]
+    assert tally.looks.tolist() == [6]
+    np.testing.assert_allclose(tally.wait[0], waits.sum(axis=0), rtol=1e-13)
+    np.testing.assert_allclose(tally.square[0], (waits**2).sum(axis=0), rtol=1e-13)
+    np.testing.assert_array_equal(tally.none[0], (waits == 0).sum(axis=0))
+    np.testing.assert_allclose(tally.loss[0], sum(loss), rtol=1e-9, atol=1e-9)
+    edges = bin_edges(model.mean_service)
+    for k in range(len(needs.need)):
+        place = np.clip(np.searchsorted(edges, waits[:, k], side="right") - 1, 0, BINS - 1)
+        # A wait within rounding of an edge may fall on either side of it.
+        clear = np.abs(waits[:, k] / edges[np.clip(place, 1, None)] - 1) > 1e-12
+        if clear.all():
+            np.testing.assert_array_equal(np.bincount(place, minlength=BINS), tally.bins[0, k])
+
+
+@settings(max_examples=60)
+@given(models(most_servers=15), seeds, st.integers(1, 2))
+def test_backward(model: Model, seed: int, confirmations: int) -> None:
+    """M_n of the reference, doubled by hand; and no entry ever falls."""
+    table = job_table(model, 0.6 * model.ideal)
+    longest = 32 * BLOCK
+    ends = {n: reference_chain(table, seed, 9, -n, 0, np.zeros(model.servers)) for n in (BLOCK << k for k in range(6))}
+    n, agreed, length, doublings = BLOCK, 0, 0, 0
+    while n < longest:
+        assert np.all(ends[2 * n] >= ends[n])
+        agreed = agreed + 1 if np.array_equal(ends[n], ends[2 * n]) else 0
+        n *= 2
+        doublings += 1
+        if agreed == confirmations:
+            length = n
+            break
+    for as_runs in FORMS:
+        W, found, doubled = np.zeros((1, model.servers)), np.zeros(1, np.int64), np.zeros(1, np.int64)
+        backward(table, as_runs, np.uint64(seed), 0, 9, BLOCK, confirmations, longest, W, found, doubled)
+        np.testing.assert_array_equal(W[0], ends[n])
+        assert (found[0], doubled[0]) == (length, doublings)
+
+
+@settings(max_examples=60)
+@given(models(), seeds)
+def test_pile(model: Model, seed: int) -> None:
+    table, needs = job_table(model, None), needs_of(model)
+    H, base = np.zeros(model.servers), 0.0
+    for first in range(0, 5 * BLOCK, BLOCK):
+        jobs = draw(table, seed, 1, 0, np.arange(first, first + BLOCK))
+        H, base = reference.pile_block(H, base, jobs.need, jobs.service)
+    for as_runs in FORMS:
+        ours, ours_base, loss = np.zeros((1, model.servers)), np.zeros(1), np.zeros(1)
+        pile(table, needs, as_runs, 16, np.uint64(seed), 1, 0, 0, 5 * BLOCK, ours, ours_base, loss)
+        np.testing.assert_array_equal(ours[0], H)
+        assert ours_base[0] == base
+
+
+def run(model: Model, cuts: list[int], workers: int, rows: int = 5) -> tuple[np.ndarray, Tally]:
+    table, needs = job_table(model, 0.7 * model.ideal), needs_of(model)
+    W, tally = np.zeros((rows, model.servers)), new_tally(rows, len(needs.need), model.mean_service)
+    for begin, end in itertools.pairwise(cuts):
+        engine.run_forward(table, needs, 11, 0, begin, end, True, W, tally, None, workers)
+    return W, tally
+
+
+@pytest.mark.parametrize("name", builtin_names())
+def test_cutting_changes_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks, tasks and workers: the same bits, tallies included."""
+    model = load(name)
+    W, tally = run(model, [0, 48 * BLOCK], 1)
+    for cuts, workers, task in (
+        ([0, 48 * BLOCK], 3, 8 * BLOCK),
+        ([0, BLOCK, 20 * BLOCK, 48 * BLOCK], 2, 1 << 20),
+        ([0, 48 * BLOCK], 2, BLOCK),
+    ):
+        monkeypatch.setattr(engine, "TASK_JOBS", task)
+        W2, tally2 = run(model, cuts, workers)
+        np.testing.assert_array_equal(W, W2)
+        for one, other in zip(tally, tally2, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_replicas_do_not_depend_on_their_company() -> None:
+    model = load("five-class-erlang")
+    many, _ = run(model, [0, 16 * BLOCK], 2, rows=7)
+    few, _ = run(model, [0, 16 * BLOCK], 2, rows=3)
+    np.testing.assert_array_equal(many[:3], few)
+
+
+@pytest.mark.parametrize("name", ["one-or-all", "borg-cell-b", "two-class-200"])
+def test_large_models_in_both_forms(name: str) -> None:
+    """The forms agree on the clusters that hypothesis does not reach."""
+    model = load(name)
+    table, needs = job_table(model, 0.9 * model.ideal), needs_of(model)
+    found = []
+    for as_runs in FORMS:
+        W, tally = np.zeros((1, model.servers)), new_tally(1, len(needs.need), model.mean_service)
+        forward(table, needs, as_runs, 32, 3, 0, 0, 0, 100 * BLOCK, True, W, tally)
+        found.append((W, tally))
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    for dense, runs in zip(found[0][1], found[1][1], strict=True):
+        np.testing.assert_allclose(dense, runs, rtol=1e-10)

@@ -1,0 +1,66 @@
+"""Models and checks that several tests use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from loynes.estimate import Estimate
+from loynes.model import Model, load
+
+# Statistical tests ask whether an exact value lies in an interval of this confidence. The suite makes fewer than 300
+# such checks with fixed seeds, so the chance that a correct program fails any of them is below 3e-4.
+SURE = 1 - 1e-6
+
+LAWS: dict[str, dict[str, Any]] = {
+    "exponential": {"law": "exponential", "mean": 1.3},
+    "erlang": {"law": "erlang", "phases": 3, "mean": 0.8},
+    "hyperexponential": {"law": "hyperexponential", "probabilities": [0.2, 0.5, 0.3], "means": [3.0, 0.5, 0.1]},
+    "bounded_pareto": {"law": "bounded_pareto", "low": 0.2, "high": 50.0, "shape": 1.4},
+    "pareto": {"law": "pareto", "shape": 5.5, "mean": 1.1},
+    "deterministic": {"law": "deterministic", "value": 0.7},
+    "uniform": {"law": "uniform", "low": 0.5, "high": 2.0},
+    "gamma": {"law": "gamma", "shape": 0.4, "mean": 1.5},
+    "weibull": {"law": "weibull", "shape": 0.7, "mean": 1.2},
+    "lognormal": {"law": "lognormal", "mean": 1.0, "cv": 1.2},
+    "mixture": {
+        "law": "mixture",
+        "weights": [0.25, 0.5, 0.25],
+        "laws": [
+            {"law": "deterministic", "value": 2.0},
+            {"law": "mixture", "weights": [0.4, 0.6], "laws": [{"law": "gamma", "shape": 2.5, "mean": 1.0},
+                                                               {"law": "uniform", "low": 0.0, "high": 1.0}]},
+            {"law": "lognormal", "mean": 0.5, "cv": 0.6},
+        ],
+    },
+}  # fmt: skip
+
+
+def single(law: dict[str, Any], servers: int = 1) -> Model:
+    """One class of one-server jobs: G/G/s."""
+    return load({"servers": servers, "classes": [{"name": "only", "need": 1, "probability": 1.0, "service": law}]})
+
+
+def assert_holds(exact: float, estimate: Estimate, width: float) -> None:
+    """The interval holds the exact value, and is narrow enough (relative half-width) to mean something."""
+    assert estimate.low <= exact <= estimate.high, (exact, estimate)
+    assert estimate.half_width <= width * max(abs(exact), 1e-300), (exact, estimate)
+
+
+@st.composite
+def models(draw: Any, most_servers: int = 40, laws: tuple[str, ...] = tuple(LAWS)) -> Model:
+    """Any small model: up to five classes of any law."""
+    servers = draw(st.integers(1, most_servers))
+    count = draw(st.integers(1, 5))
+    weights = np.array([draw(st.integers(1, 9)) for _ in range(count)], dtype=float)
+    classes = [
+        {
+            "need": draw(st.integers(1, servers)),
+            "probability": float(p),
+            "service": LAWS[draw(st.sampled_from(laws))],
+        }
+        for p in weights / weights.sum()
+    ]
+    return load({"servers": servers, "classes": classes})
