@@ -76,14 +76,6 @@ def mean_of(values: Array, confidence: float) -> Estimate:
     return Estimate(centre, centre - half, centre + half)
 
 
-def ratio_of(numerator: Array, denominator: Array, confidence: float) -> Estimate:
-    """E[X] / E[Y] from independent pairs of averages, linearised around the ratio of the means."""
-    below = float(np.mean(denominator))
-    ratio = float(np.mean(numerator)) / below
-    half = half_width(numerator - ratio * denominator, confidence) / below
-    return Estimate(ratio, ratio - half, ratio + half)
-
-
 def variance_from(first: Array, second: Array, confidence: float) -> Estimate:
     """E[X^2] - E[X]^2 from independent pairs of averages of X and X^2, linearised around the means."""
     centre = float(np.mean(first))

@@ -18,7 +18,7 @@ from loynes.kernels.cpu.forward import forward
 from loynes.kernels.cpu.jobs import draw_block, new_block
 from loynes.kernels.cpu.pile import pile
 from loynes.kernels.reference import BLOCK
-from loynes.kernels.tally import BINS, Tally, bin_edges, new_tally
+from loynes.kernels.tally import BINS, Tally, bin_edges, new_heap, new_tally
 from loynes.model import Model, builtin_names, load
 from support import LAWS, models
 
@@ -124,10 +124,15 @@ def test_pile(model: Model, seed: int) -> None:
         jobs = draw(table, seed, 1, 0, np.arange(first, first + BLOCK))
         H, base = reference.pile_block(H, base, jobs.need, jobs.service)
     for as_runs in FORMS:
-        ours, ours_base, loss = np.zeros((1, model.servers)), np.zeros(1), np.zeros(1)
-        pile(table, needs, as_runs, 16, np.uint64(seed), 1, 0, 0, 5 * BLOCK, ours, ours_base, loss)
+        ours, heap = np.zeros((1, model.servers)), new_heap(1, len(model.classes))
+        pile(table, needs, as_runs, 16, np.uint64(seed), 1, 0, 0, 5 * BLOCK, ours, heap)
         np.testing.assert_array_equal(ours[0], H)
-        assert ours_base[0] == base
+        assert heap.base[0] == base
+        all_jobs = draw(table, seed, 1, 0, np.arange(5 * BLOCK))
+        classes = len(model.classes)
+        np.testing.assert_array_equal(heap.jobs[0], np.bincount(all_jobs.job_class, minlength=classes))
+        sums = np.bincount(all_jobs.job_class, weights=all_jobs.service, minlength=classes)
+        np.testing.assert_allclose(heap.service[0], sums, rtol=1e-12)
 
 
 def run(model: Model, cuts: list[int], workers: int, rows: int = 5) -> tuple[np.ndarray, Tally]:

@@ -1,7 +1,7 @@
 """Waits against textbook queues and the exact values of one-or-all.
 
-Every interval has confidence 1 - 1e-6 (support.SURE) and a bound on its width, so a check can fail both by being wrong and
-by being vague. Percentile intervals are checked too, so their construction is part of the claim.
+Every interval has confidence 1 - 1e-6 (support.SURE) and a bound on its width, so a check can fail both by being wrong
+and by being vague. Percentile intervals are checked too, so their construction is part of the claim.
 """
 
 from __future__ import annotations

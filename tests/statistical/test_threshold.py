@@ -10,8 +10,8 @@ from support import LAWS, SURE, assert_holds, single
 
 def test_five_class_exponential() -> None:
     """The exact value is that of the saturated Markov chain, 842 states."""
-    found = loynes.stability("five-class-exponential", precision=0.004, confidence=SURE)
-    assert_holds(1.80086, found.threshold, 0.002)
+    found = loynes.stability("five-class-exponential", precision=0.001, confidence=SURE)
+    assert_holds(1.80086, found.threshold, 0.0005)
     assert_holds(20 * (1 - 1.80086 / found.ideal), found.hol_loss, 0.03)
     assert found.max_utilization.estimate == pytest.approx(1.80086 / 2.106816, rel=0.002)
 
@@ -32,9 +32,9 @@ def test_five_class_others(name: str, printed: float, digits: float) -> None:
 
 
 def test_cell_b() -> None:
-    found = loynes.stability("borg-cell-b", precision=0.03, confidence=SURE)
+    found = loynes.stability("borg-cell-b", precision=0.05, confidence=SURE)
     assert found.threshold.low - 0.005 <= 2.38 <= found.threshold.high + 0.005
-    assert found.threshold.relative <= 0.015
+    assert found.threshold.relative <= 0.025
 
 
 def test_one_or_all() -> None:
@@ -47,8 +47,8 @@ def test_two_classes_in_saturation(mean: float, threshold: float, loss: float) -
     """Exact by the saturated chain; in saturation every idle server is lost to blocking."""
     model = loynes.load("two-class-200").to_dict()
     model["classes"][1]["service"]["mean"] = mean
-    found = loynes.stability(model, precision=0.005, confidence=SURE)
-    assert_holds(threshold, found.threshold, 0.0026)
+    found = loynes.stability(model, precision=0.002, confidence=SURE)
+    assert_holds(threshold, found.threshold, 0.001)
     assert_holds(loss, found.hol_loss, 0.04)
 
 

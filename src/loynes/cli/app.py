@@ -105,7 +105,9 @@ def stability(
     discipline: Annotated[
         str, typer.Option("--discipline", metavar="fcfs", help="How servers are given out.")
     ] = "fcfs",
-    replicas: Annotated[int, typer.Option("--replicas", help="Independent piles.")] = 32,
+    replicas: Annotated[
+        int | None, typer.Option("--replicas", help="Independent piles; default by the number of classes.")
+    ] = None,
     changes: SetOption = None,
     seed: SeedOption = 1,
     backend: BackendOption = "auto",

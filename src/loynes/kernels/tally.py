@@ -49,3 +49,18 @@ def bin_edges(unit: float) -> NDArray[np.float64]:
     edges = code.view(np.float64) * unit
     edges[0] = 0.0
     return np.asarray(edges)
+
+
+class Heap(NamedTuple):
+    """What a pile gathers, one row a replica."""
+
+    base: NDArray[np.float64]  # [replica], height of the bottom
+    loss: NDArray[np.float64]  # [replica], sum of the expected HOL loss of observed jobs
+    jobs: NDArray[np.int64]  # [replica, class], jobs piled
+    service: NDArray[np.float64]  # [replica, class], sum of their services
+
+
+def new_heap(replicas: int, classes: int) -> Heap:
+    return Heap(
+        np.zeros(replicas), np.zeros(replicas), np.zeros((replicas, classes), np.int64), np.zeros((replicas, classes))
+    )

@@ -15,6 +15,12 @@ from loynes.model.cluster import Model
 from loynes.results.metrics import System, Waits
 from loynes.results.table import Table
 
+# Fields that JSON holds as they are.
+_PLAIN = (
+    "discipline", "rate", "method", "confidence", "replicas", "variance_reduction", "jobs", "seed", "backend",
+    "details", "why", "version",
+)  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Threshold:
@@ -29,6 +35,7 @@ class Threshold:
     method: str
     confidence: float
     replicas: int
+    variance_reduction: float  # by control variates
     jobs: int
     seconds: float
     seed: int
@@ -54,6 +61,7 @@ class Threshold:
             "ideal": self.ideal,
             "max_utilization": self.max_utilization.to_dict(),
             "hol_loss_saturated": self.hol_loss.to_dict(),
+            "variance_reduction": self.variance_reduction,
             **_how(self, "discipline", "method", "confidence", "replicas", "jobs", "seconds", "seed", "backend"),
         }
 
@@ -65,9 +73,7 @@ class Threshold:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Threshold:
-        how = {
-            k: data[k] for k in ("discipline", "method", "confidence", "replicas", "jobs", "seed", "backend", "version")
-        }
+        how = {name: data[name] for name in _PLAIN if name in data}
         return cls(
             model=_read_model(data),
             threshold=Estimate.from_dict(data["threshold"]),
@@ -142,21 +148,7 @@ class Evaluation:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Evaluation:
-        how = {
-            k: data[k]
-            for k in (
-                "rate",
-                "method",
-                "confidence",
-                "replicas",
-                "jobs",
-                "seed",
-                "backend",
-                "details",
-                "why",
-                "version",
-            )
-        }
+        how = {name: data[name] for name in _PLAIN if name in data}
         return cls(
             model=_read_model(data),
             load=Estimate.from_dict(data["load"]),

@@ -148,7 +148,7 @@ class _Run:
             chains.observe(more)
             wait = from_replicas.overall_wait(chains.tally, self.needs, self.confidence)
             relative = wait.relative
-            share = 1.0 if self.samples else min(0.99, (self.precision / relative) ** 2)
+            share = 1.0 if self.samples else self._share(relative)
             self.progress(share, f"mean wait {wait.estimate:.5g} ±{wait.half_width:.2g} ({relative:.2%})")
             if self.samples or relative <= self.precision or chains.jobs >= self.max_jobs:
                 break
@@ -185,7 +185,7 @@ class _Run:
                 jobs += batch.jobs
                 wait = seen.overall_wait(self.confidence)
                 relative = wait.relative
-                share = count / self.samples if self.samples else min(0.99, (self.precision / relative) ** 2)
+                share = count / self.samples if self.samples else self._share(relative)
                 self.progress(share, f"mean wait {wait.estimate:.5g} ±{wait.half_width:.2g} ({relative:.2%})")
             if self.samples or relative <= self.precision or jobs >= self.max_jobs:
                 break
@@ -201,6 +201,10 @@ class _Run:
         }
         measures = from_samples.measures(self.model, self.rate, self.table, seen, self.seed, self.confidence)
         return measures, count, jobs, details, self._missed(relative, jobs)
+
+    def _share(self, relative: float) -> float:
+        """How much of the work is done: half-widths fall with its square root."""
+        return min(0.99, (self.precision / max(relative, self.precision)) ** 2)
 
     def _missed(self, relative: float, jobs: int) -> tuple[str, ...]:
         if self.samples or relative <= self.precision:

@@ -13,6 +13,9 @@ from loynes.study.progress import Progress, silent
 # How well the threshold is known before a rate is judged by it, and how well where the rate comes near.
 JUDGED_WITHIN = 0.01
 JUDGED_NEARLY_WITHIN = 0.001
+# Jobs to spend on that at most; what is left uncertain shows in the interval of the load.
+JUDGED_BY_JOBS = 3e8
+JUDGED_NEARLY_BY_JOBS = 3e9
 
 
 def check_common(
@@ -89,14 +92,17 @@ def asked_rate(
     elif load >= 1:
         raise UnstableError(f"load {load:g} is unstable: it must be below 1, a fraction of the threshold")
 
-    found = stability(model, precision=JUDGED_WITHIN, seed=seed, backend=backend, progress=progress).threshold
+    def threshold(precision: float, max_jobs: float) -> Estimate:
+        return stability(
+            model, precision=precision, max_jobs=max_jobs, seed=seed, backend=backend, progress=progress
+        ).threshold
+
+    found = threshold(JUDGED_WITHIN, JUDGED_BY_JOBS)
     if load is not None:
         rate = load * found.estimate
     assert rate is not None
     if found.low <= rate < found.high:
-        found = stability(
-            model, precision=JUDGED_NEARLY_WITHIN, seed=seed, backend=backend, progress=progress
-        ).threshold
+        found = threshold(JUDGED_NEARLY_WITHIN, JUDGED_NEARLY_BY_JOBS)
     warnings: tuple[str, ...] = ()
     bracket = f"{found.estimate:.5g}, in [{found.low:.5g}, {found.high:.5g}]"
     if rate >= found.estimate:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from loynes.errors import UsageError
 from loynes.estimate import Estimate
 from loynes.inputs.tables import job_table, needs_of
@@ -16,7 +18,8 @@ from loynes.results.records import Threshold
 from loynes.stationary.backward import initial_length
 from loynes.study.options import check_common
 from loynes.study.progress import Progress, silent
-from loynes.threshold.doubling import REPLICAS, doubling
+from loynes.threshold.doubling import doubling
+from loynes.threshold.piles import Mix, Piles
 
 DISCIPLINES = ("fcfs",)
 MAX_JOBS = 4e9
@@ -28,7 +31,7 @@ def stability(
     precision: float = 0.005,
     confidence: float = 0.99,
     discipline: str = "fcfs",
-    replicas: int = REPLICAS,
+    replicas: int | None = None,
     max_jobs: float = MAX_JOBS,
     seed: int = 1,
     backend: str = "auto",
@@ -44,26 +47,24 @@ def stability(
         raise UsageError(f"discipline {discipline!r}: must be one of {', '.join(DISCIPLINES)}")
     model = load(model)
     table = job_table(model, None)
-    piles = doubling(
-        table,
-        needs_of(model),
+    mix = _mix(model)
+    piles = Piles(table, needs_of(model), mix, seed=seed, replicas=replicas or mix.replicas, backend=backend)
+    doubled = doubling(
+        piles,
         initial_length(table),
         precision=precision,
         confidence=confidence,
-        seed=seed,
         max_jobs=max_jobs,
-        backend=backend,
-        replicas=replicas,
         progress=progress,
     )
     warnings: tuple[str, ...] = ()
-    if not piles.settled:
-        width = 2.0 * piles.threshold.relative
+    if not doubled.settled:
+        width = 2.0 * doubled.threshold.relative
         warnings = (
             f"stopped at {piles.jobs:.3g} jobs with a bracket of relative width {width:.2g}, "
             f"above the precision {precision:g}; allow more with --max-jobs",
         )
-    found = piles.threshold
+    found = doubled.threshold
     # No discipline serves more work than there are servers.
     bounded = Estimate(min(found.estimate, model.ideal), min(found.low, model.ideal), min(found.high, model.ideal))
     return Threshold(
@@ -71,14 +72,20 @@ def stability(
         threshold=bounded,
         ideal=model.ideal,
         max_utilization=bounded.scaled(1.0 / model.ideal),
-        hol_loss=piles.hol_loss.within(0.0, model.servers),
+        hol_loss=doubled.hol_loss.within(0.0, model.servers),
         discipline=discipline,
         method="doubling",
         confidence=confidence,
-        replicas=replicas,
+        replicas=piles.replicas,
+        variance_reduction=doubled.reduction,
         jobs=piles.jobs,
         seconds=time.perf_counter() - began,
         seed=seed,
         backend=choose(backend).NAME,
         warnings=warnings,
     )
+
+
+def _mix(model: Model) -> Mix:
+    columns = ((c.probability, c.service.mean, c.service.variance, c.need) for c in model.classes)
+    return Mix(*np.array(list(columns), dtype=np.float64).T)

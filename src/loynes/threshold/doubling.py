@@ -16,75 +16,66 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from loynes.estimate import Estimate, half_width, ratio_of
-from loynes.inputs.philox import STREAM_PILE
-from loynes.inputs.tables import JobTable, Needs
-from loynes.kernels.backends import backend as choose
-from loynes.kernels.shape import look_every
-
-REPLICAS = 32
+from loynes.estimate import Estimate
+from loynes.threshold.piles import Heights, Mix, Piles, regressed_mean
 
 
 @dataclass(frozen=True)
-class Piles:
-    """What the piles said: threshold with its bracket, servers lost to blocking in saturation, and the work done."""
+class Doubled:
+    """Threshold with its bracket, servers lost to blocking in saturation, and how it went."""
 
     threshold: Estimate
     hol_loss: Estimate
-    replicas: int
-    length: int
+    reduction: float  # of variance, by control variates
     settled: bool  # False if max_jobs came before the precision
-
-    @property
-    def jobs(self) -> int:
-        return self.replicas * self.length
 
 
 def doubling(
-    table: JobTable,
-    needs: Needs,
+    piles: Piles,
     initial: int,
     *,
     precision: float,
     confidence: float,
-    seed: int,
     max_jobs: float,
-    backend: str = "auto",
-    replicas: int = REPLICAS,
     progress: Callable[[float, str], None] | None = None,
-) -> Piles:
-    """Double the piles' length until two successive estimates and the bracket agree to `precision`.
-
-    `table` is the saturated system's (no gaps); `initial` the first length, a multiple of the block length.
-    """
-    engine = choose(backend)
-    H = np.zeros((replicas, table.servers))
-    base, loss = np.zeros(replicas), np.zeros(replicas)
-    n = initial
-    engine.run_pile(table, needs, seed, STREAM_PILE, 0, n, H, base, loss)
-    previous = n / float(np.mean(base + H[:, -1]))
+) -> Doubled:
+    """Double the piles' length from `initial` until two successive estimates and the bracket agree to `precision`."""
+    piles.extend(initial)
+    before = piles.state()
+    previous = np.inf
     while True:
-        top, loss_before = base + H[:, -1], loss.copy()
-        engine.run_pile(table, needs, seed, STREAM_PILE, n, 2 * n, H, base, loss)
-        growth = (base + H[:, -1] - top) / n
-        # Server time lost a job over time a job: servers lost.
-        hol_loss = ratio_of((loss - loss_before) / (n // look_every(table)), growth, confidence)
-        n *= 2
-        threshold = _bracket(1.0 / float(np.mean(growth)), n, base + H[:, -1], base, confidence)
-        change = abs(threshold.estimate - previous) / threshold.estimate
-        width = 2.0 * threshold.relative
+        piles.extend(2 * piles.length)
+        state = piles.state()
+        gained = state.since(before)
+        found, reduction = _threshold(state, gained, piles.mix, confidence)
+        change = abs(found.estimate - previous) / found.estimate
+        width = 2.0 * found.relative
         settled = change <= precision and width <= precision
         if progress is not None:
             # Noise falls with the square root of the work, so the share done is about (target / width)^2.
-            text = f"threshold {threshold.estimate:.5g} in [{threshold.low:.5g}, {threshold.high:.5g}]"
-            progress(1.0 if settled else min(0.99, (precision / width) ** 2), text)
-        if settled or 2 * replicas * n > max_jobs:
-            return Piles(threshold, hol_loss, replicas, n, settled)
-        previous = threshold.estimate
+            text = f"threshold {found.estimate:.5g} in [{found.low:.5g}, {found.high:.5g}]"
+            progress(1.0 if settled else min(0.99, (precision / max(width, precision)) ** 2), text)
+        if settled or 2 * piles.jobs > max_jobs:
+            return Doubled(found, _hol_loss(gained, piles.mix, confidence), reduction, settled)
+        previous, before = found.estimate, state
 
 
-def _bracket(estimate: float, n: int, top: np.ndarray, bottom: np.ndarray, confidence: float) -> Estimate:
-    low = n / (float(np.mean(top)) + half_width(top, confidence))
-    floor = float(np.mean(bottom)) - half_width(bottom, confidence)
-    high = n / floor if floor > 0 else np.inf
-    return Estimate(min(max(estimate, low), high), low, high)
+def _threshold(state: Heights, gained: Heights, mix: Mix, confidence: float) -> tuple[Estimate, float]:
+    controls = state.controls(mix)
+    top = regressed_mean(state.top / state.length, controls, confidence)
+    bottom = regressed_mean(state.bottom / state.length, controls, confidence)
+    growth = regressed_mean(gained.top / gained.length, gained.controls(mix), confidence)
+    low = 1.0 / top.estimate.high
+    high = 1.0 / bottom.estimate.low if bottom.estimate.low > 0 else np.inf
+    centre = 1.0 / growth.estimate.estimate if growth.estimate.estimate > 0 else high
+    return Estimate(min(max(centre, low), high), low, high), growth.reduction
+
+
+def _hol_loss(gained: Heights, mix: Mix, confidence: float) -> Estimate:
+    """Server time lost a job over time a job: servers lost, in saturation."""
+    controls = gained.controls(mix)
+    lost, grown = gained.loss / gained.length, gained.top / gained.length
+    grown_mean = regressed_mean(grown, controls, confidence).estimate.estimate
+    ratio = regressed_mean(lost, controls, confidence).estimate.estimate / grown_mean
+    half = regressed_mean(lost - ratio * grown, controls, confidence).estimate.half_width / grown_mean
+    return Estimate(ratio, ratio - half, ratio + half)

@@ -15,7 +15,7 @@ from loynes.kernels.cpu.pile import pile
 from loynes.kernels.cpu.threads import cores, each
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.shape import look_every, use_runs
-from loynes.kernels.tally import Tally
+from loynes.kernels.tally import Heap, Tally
 
 NAME = "cpu"
 
@@ -55,7 +55,7 @@ def run_forward(
                     stop,
                     observe,
                     W[rows],
-                    _rows(tally, rows),
+                    _tally_rows(tally, rows),
                 )
                 for rows in _groups(len(W), stop - start, workers)
             ),
@@ -110,8 +110,7 @@ def run_pile(
     begin: int,
     end: int,
     H: NDArray[np.float64],
-    base: NDArray[np.float64],
-    loss: NDArray[np.float64],
+    heap: Heap,
     done: Done = None,
     workers: int | None = None,
 ) -> None:
@@ -131,8 +130,7 @@ def run_pile(
                     start,
                     stop,
                     H[rows],
-                    base[rows],
-                    loss[rows],
+                    _heap_rows(heap, rows),
                 )
                 for rows in _groups(len(H), stop - start, workers)
             ),
@@ -156,7 +154,12 @@ def _groups(rows: int, jobs: int, workers: int | None) -> Iterator[slice]:
         yield slice(start, min(start + size, rows))
 
 
-def _rows(tally: Tally, rows: slice) -> Tally:
+def _tally_rows(tally: Tally, rows: slice) -> Tally:
     """The same tally, only these replicas; the arrays are views."""
     columns: Any = (column[rows] for column in tally[1:])
     return Tally(tally.per_unit, *columns)
+
+
+def _heap_rows(heap: Heap, rows: slice) -> Heap:
+    columns: Any = (column[rows] for column in heap)
+    return Heap(*columns)

@@ -11,11 +11,11 @@ from loynes.kernels.reference import BLOCK
 
 
 @compiled
-def pile(table, needs, as_runs, stride, seed, stream, first_replica, begin, end, H, base, loss):
-    """Pile jobs begin .. end-1 (multiples of BLOCK) of replicas first_replica + r on the heights base[r] + H[r].
+def pile(table, needs, as_runs, stride, seed, stream, first_replica, begin, end, H, heap):
+    """Pile jobs begin .. end-1 (multiples of BLOCK) of replicas first_replica + r on the heights heap.base[r] + H[r].
 
-    H[r, 0] = 0 at every block's end, so that heights keep their precision however high the pile is.
-    loss[r] gathers the expected HOL loss of every stride-th job.
+    H[r, 0] = 0 at every block's end, so that heights keep their precision however high the pile is. Gathered beside it:
+    the expected HOL loss of every stride-th job, and per class the jobs and the sum of their services.
     """
     block = new_block()
     state = new_state(table.servers, as_runs)
@@ -27,7 +27,11 @@ def pile(table, needs, as_runs, stride, seed, stream, first_replica, begin, end,
             for j in range(0, BLOCK, stride):
                 look(state, needs.need, 0.0, wait_k, loss_k)
                 for k in range(needs.need.size):
-                    loss[r] += needs.weight[k] * loss_k[k]
+                    heap.loss[r] += needs.weight[k] * loss_k[k]
                 advance(state, block, j, j + stride, 0.0)
-            base[r] += lower(state)
+            heap.base[r] += lower(state)
+            for j in range(BLOCK):
+                c = block.job_class[j]
+                heap.jobs[r, c] += 1
+                heap.service[r, c] += block.service[j]
         get(state, H[r])

@@ -1,0 +1,211 @@
+"""The command line as a user meets it: output, JSON, files, errors and exit codes, each in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import loynes
+
+QUICK = ("--samples", "2000", "--burn-in", "256")
+
+
+def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "loynes", *arguments], capture_output=True, text=True, cwd=cwd)
+
+
+def ok(*arguments: str, cwd: Path | None = None) -> str:
+    done = run(*arguments, cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def refused(code: int, *arguments: str, cwd: Path | None = None) -> str:
+    """Exactly one line on standard error, nothing on standard output."""
+    done = run(*arguments, cwd=cwd)
+    assert done.returncode == code, (done.returncode, done.stderr)
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+def leaves(tree: Any) -> list[dict[str, Any]]:
+    if isinstance(tree, dict) and set(tree) == {"estimate", "low", "high"}:
+        return [tree]
+    return [leaf for branch in tree.values() for leaf in leaves(branch)] if isinstance(tree, dict) else []
+
+
+def test_help_is_light() -> None:
+    """Importing the package and the command line loads nothing heavy."""
+    code = (
+        "import sys, loynes, loynes.cli.app; "
+        "print([m for m in ('numba', 'numpy', 'scipy', 'matplotlib', 'cupy', 'dask', 'pydantic') if m in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+    assert "evaluate" in ok("--help")
+    assert "Example" in ok("evaluate", "--help")
+    assert loynes.__version__ in ok("--version")
+
+
+def test_models() -> None:
+    listing = ok("models")
+    assert all(name in listing for name in loynes.builtin_names())
+    assert "Borg" in listing
+    assert loynes.load({**__import__("tomllib").loads(ok("models", "one-or-all"))}) == loynes.load("one-or-all")
+    assert "no such built-in model" in refused(2, "models", "one-or-none")
+
+
+def test_schema_and_check() -> None:
+    assert json.loads(ok("schema"))["title"] == "Model"
+    data = json.loads(ok("check", "five-class-exponential", "--json", "--set", "arrivals.rate=1"))
+    assert data["ideal"] == pytest.approx(20 / 9.493)
+    assert data["offered"] == pytest.approx(9.493)
+    assert "ideal rate" in ok("check", "one-or-all")
+
+
+def test_stability_json() -> None:
+    data = json.loads(ok("stability", "five-class-exponential", "--precision", "0.02", "--json"))
+    assert {"threshold", "ideal", "max_utilization", "discipline", "jobs", "seconds", "seed"} <= set(data)
+    assert data["threshold"]["low"] < 1.80086 < data["threshold"]["high"]
+
+
+@pytest.mark.parametrize("method", ["forward", "backward"])
+def test_evaluate_json(method: str) -> None:
+    data = json.loads(ok("evaluate", "five-class-exponential", "--rate", "1.3", "--method", method, *QUICK, "--json"))
+    assert {"model", "rate", "load", "method", "seed", "backend", "replicas", "jobs", "seconds", "version"} <= set(data)
+    assert data["certificate"] is None
+    assert data["why"]
+    assert set(data["overall"]) == {"wait", "response", "no_wait"}
+    assert set(data["overall"]["wait"]) == {"mean", "variance", "p50", "p90", "p95", "p99"}
+    assert set(data["classes"]) == {"T1", "T2", "T5", "T10", "T15"}
+    assert set(data["system"]) == {
+        "busy_servers", "utilization", "idle_servers", "hol_loss", "jobs_in_system", "jobs_waiting"
+    }  # fmt: skip
+    for leaf in leaves({name: data[name] for name in ("overall", "classes", "system", "threshold", "load")}):
+        assert leaf["high"] is None or leaf["low"] <= leaf["estimate"] <= leaf["high"], leaf
+    assert data["system"]["busy_servers"]["estimate"] == pytest.approx(1.3 * 9.493)
+
+
+def test_evaluate_table() -> None:
+    text = ok("evaluate", "five-class-exponential", "--load", "0.5", *QUICK)
+    assert all(word in text for word in ("T15", "mean wait", "hol loss", "no certificate", "seed 1"))
+
+
+def test_same_seed_same_bytes(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        ok("evaluate", "one-or-all", "--rate", "5", *QUICK, "-o", str(tmp_path / name))
+    first, second = ((tmp_path / name / "result.json").read_bytes() for name in ("a", "b"))
+    assert first == second
+    assert b"seconds" not in first
+    assert json.loads((tmp_path / "a" / "timing.json").read_text())["seconds"] > 0
+    assert loynes.load(tmp_path / "a" / "model.toml").rate == 5
+    back = loynes.read_result(tmp_path / "a")
+    assert back.to_dict() | {"seconds": 0} == json.loads(first) | {"seconds": 0}
+
+
+def test_files(tmp_path: Path) -> None:
+    ok("evaluate", "five-class-pareto", "--rate", "1", *QUICK, "-o", str(tmp_path / "r.json"))
+    result = loynes.read_result(tmp_path / "r.json")
+    assert isinstance(result, loynes.Evaluation)
+    assert result.rate == 1
+    ok("stability", "one-or-all", "--precision", "0.05", "-o", str(tmp_path / "r.csv"))
+    assert (tmp_path / "r.csv").read_text().startswith("quantity,estimate,")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["r.csv", "r.json"]
+
+
+def test_sample(tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    options = ("--rate", "1.2", "--samples", "300", "--seed", "4")
+    ok("sample", "five-class-exponential", *options, "-o", str(tmp_path / "w.parquet"))
+    table = pq.read_table(tmp_path / "w.parquet")
+    assert table.num_rows == 300
+    assert len(table["workload"][0]) == 20
+    assert b"five-class" in table.schema.metadata[b"model"]
+    data = json.loads(ok("sample", "five-class-exponential", *options, "-o", str(tmp_path / "w.csv"), "--json"))
+    assert data["samples"] == 300
+    lines = (tmp_path / "w.csv").read_text().splitlines()
+    assert lines[0].startswith("replica,length,doublings,w1,w2")
+    assert [float(x) for x in lines[7].split(",")[3:]] == table["workload"][6].as_py()
+
+
+GOOD_CLASS = '[[classes]]\nneed = 1\nprobability = 1\nservice = { law = "exponential", mean = 1 }\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (
+            "servers = 4\n" + GOOD_CLASS.replace("need = 1", "need = 5"),
+            "classes[0].need = 5: must be at most servers = 4",
+        ),
+        ("servers = 4\n" + GOOD_CLASS.replace("ity = 1", "ity = 0.9"), "probabilities must sum to 1, they sum to 0.9"),
+        (
+            "servers = 4\n" + GOOD_CLASS.replace("mean = 1", "mean = -1"),
+            "classes[0].service.mean = -1: must be greater",
+        ),
+        (
+            "servers = 4\n" + GOOD_CLASS.replace("mean = 1", "mean = inf"),
+            "classes[0].service.mean = inf: must be finite",
+        ),
+        ("servers = 4\n" + GOOD_CLASS.replace("exponential", "expo"), "law = 'expo': must be one of"),
+        ("servers = 4\nclass = 1\n" + GOOD_CLASS, "class: is not a known key"),
+        ("servers = 4\nclasses = []\n", "classes: must have at least one entry"),
+        ("this is not TOML", "not valid TOML"),
+        ("", "is missing"),
+    ],
+)
+def test_bad_model_files(content: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text(content)
+    for command in (("check",), ("evaluate", "--rate", "1", "-o", "out.json"), ("stability", "-o", "out.json")):
+        text = refused(2, command[0], "bad.toml", *command[1:], cwd=tmp_path)
+        assert text.startswith("loynes: bad.toml: ")
+        assert said in text
+    assert [p.name for p in tmp_path.iterdir()] == ["bad.toml"]
+
+
+def test_unstable(tmp_path: Path) -> None:
+    out = ("-o", str(tmp_path / "r.json"))
+    assert "is unstable" in refused(3, "evaluate", "five-class-exponential", "--rate", "2.2", *out)
+    assert "the threshold is 1." in refused(3, "evaluate", "five-class-exponential", "--rate", "1.85", *out)
+    assert "must be below 1" in refused(3, "evaluate", "five-class-exponential", "--load", "1", *out)
+    assert "is unstable" in refused(3, "sample", "one-or-all", "--rate", "30", "-o", str(tmp_path / "w.csv"))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((), "say --rate R"),
+        (("--rate", "1", "--load", "0.5"), "a rate or a load, not both"),
+        (("--rate", "-1"), "rate -1: must be"),
+        (("--rate", "nan"), "rate nan: must be"),
+        (("--load", "-0.5"), "load -0.5: must be"),
+        (("--rate", "1", "--method", "sideways"), "must be one of forward, backward"),
+        (("--rate", "1", "--backend", "cuda"), "no GPU kernels"),
+        (("--rate", "1", "--backend", "abacus"), "must be one of auto, cpu, cuda"),
+        (("--rate", "1", "--confidence", "1"), "confidence 1: must be"),
+        (("--rate", "1", "--precision", "0"), "precision 0: must be"),
+        (("--rate", "1", "--samples", "1"), "samples 1: must be at least 2"),
+        (("--rate", "1", "--replicas", "1"), "replicas 1: must be at least 2"),
+        (("--rate", "1", "--seed", "-1"), "seed -1: must be at least 0"),
+        (("--rate", "1", "--set", "servers"), "must be written path=value"),
+        (("--rate", "1", "-o", "nowhere/r.json"), "folder nowhere does not exist"),
+        (("--rate", "1", "-o", "r.html"), "in this version"),
+    ],
+)
+def test_bad_options(options: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    assert said in refused(2, "evaluate", "five-class-exponential", *options, cwd=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_usage_errors_exit_with_2() -> None:
+    assert run("evaluate", "five-class-exponential", "--rate", "fast").returncode == 2
+    assert run("evaluate").returncode == 2
+    assert run("nonsense").returncode == 2
