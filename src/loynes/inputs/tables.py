@@ -48,6 +48,11 @@ class JobTable(NamedTuple):
     grid: NDArray[np.float64]  # [table, node, (log-quantile, slope x step)]; r is the table's number
 
 
+def class_probabilities(table: JobTable) -> NDArray[np.float64]:
+    """The probabilities classes are drawn with: the model's, to 2^-32."""
+    return np.diff(table.class_cut.astype(np.float64), prepend=0.0) * 2.0**-32
+
+
 class Needs(NamedTuple):
     """The distinct needs of a model, ascending: a workload vector answers for all classes of one need at once."""
 

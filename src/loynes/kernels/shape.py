@@ -1,15 +1,15 @@
 """Which form of the state pays for which model: the dense vector or the list of runs.
 
-A dense step costs a pass over all s entries, without a branch; a run-list step costs a binary search and two block
-moves over the runs, of which a job adds one however many servers it takes. Measured on one core (benchmarks/README.md):
-the dense step wins below about 128 servers whatever the needs, and loses above.
+A dense step is one pass over all s entries, without a branch. A run-list step is a binary search and two moves over the
+runs, about one for every job in service, however many servers each takes. The costs below, in nanoseconds a job, are
+fitted to a measurement on one core (benchmarks/README.md); only which of the two is smaller matters.
 """
 
 from __future__ import annotations
 
-from loynes.inputs.tables import JobTable
+import math
 
-DENSE_UP_TO = 128
+from loynes.inputs.tables import JobTable, class_probabilities
 
 # An arrival is observed once in so many jobs: neighbours see nearly the same workload, and looking is not free. A large
 # cluster forgets more slowly, counted in jobs, and is dearer to look at.
@@ -17,9 +17,19 @@ LOOK_EVERY_DENSE = 16
 LOOK_EVERY_RUNS = 32
 
 
+def dense_cost(servers: int) -> float:
+    return 11.5 + 0.28 * servers
+
+
+def runs_cost(runs: float) -> float:
+    return 20.0 + 6.0 * math.log2(runs) + 0.05 * runs
+
+
 def use_runs(table: JobTable) -> bool:
     """True for the run list, False for the dense vector."""
-    return table.servers > DENSE_UP_TO
+    # About half as many jobs as would fit are in service, and the idle servers are one more run.
+    fit = table.servers / float(class_probabilities(table) @ table.need)
+    return runs_cost(1.0 + 0.5 * fit) < dense_cost(table.servers)
 
 
 def look_every(table: JobTable) -> int:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from loynes.errors import SamplingError
 from loynes.inputs.philox import STREAM_STATIONARY
-from loynes.inputs.tables import JobTable
+from loynes.inputs.tables import JobTable, class_probabilities
 from loynes.kernels.backends import backend as choose
 from loynes.kernels.reference import BLOCK
 
@@ -44,7 +44,7 @@ def initial_length(table: JobTable) -> int:
 
     Shorter starts agree too soon: if the rare big job is missing from both M_n and M_2n, they are equal and wrong.
     """
-    rarest = float(np.min(np.diff(table.class_cut.astype(np.float64), prepend=0.0))) * 2.0**-32
+    rarest = float(np.min(class_probabilities(table)))
     wanted = min(max(4.0 / rarest, 2.0 * table.servers, BLOCK), 2.0**22)
     return BLOCK << max(0, math.ceil(math.log2(wanted / BLOCK)))
 

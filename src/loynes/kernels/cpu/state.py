@@ -8,6 +8,7 @@ import numpy as np
 
 from loynes.kernels.cpu import dense, runs
 from loynes.kernels.cpu.compiled import compiled
+from loynes.kernels.cpu.runs import WINDOW
 
 _dense_put, _dense_advance, _dense_rebase = dense.put, dense.advance, dense.rebase
 _dense_lower, _dense_look, _dense_get = dense.lower, dense.look, dense.get
@@ -26,8 +27,8 @@ class State(NamedTuple):
 
 @compiled
 def new_state(s, as_runs):
-    # A run has at least one server, so there are at most s; one more while a job is inserted.
-    return State(s, np.empty(s + 1 if as_runs else 2 * s), np.zeros(s + 1, np.int32), np.zeros(1, np.int64))
+    # A run has at least one server, so there are at most s; one more while a job is inserted; a window to read past.
+    return State(s, np.empty(s + 1 + WINDOW if as_runs else 2 * s), np.zeros(s + 1, np.int32), np.zeros(1, np.int64))
 
 
 @compiled

@@ -1,0 +1,127 @@
+"""Rates and ratios of the forward kernel, and what a user waits for at the prompt. Writes nothing; prints Markdown.
+
+python benchmarks/rates.py            everything (a few minutes)
+python benchmarks/rates.py --quick    the forward kernel only
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+from loynes.inputs.tables import job_table, needs_of
+from loynes.kernels.cpu import engine
+from loynes.kernels.cpu.threads import cores
+from loynes.kernels.reference import BLOCK
+from loynes.kernels.shape import look_every, use_runs
+from loynes.kernels.tally import new_tally
+from loynes.model import Model, builtin_names, load
+from simpy_model import mean_wait
+
+# Rates at which the figures are wanted: load 0.75, 0.5 and 0.75 of the threshold.
+RATES = {"five-class-exponential": 1.3575, "one-or-all": 10.224, "borg-cell-b": 1.785}
+WANTED = {"five-class-exponential": 20e6, "one-or-all": 12e6, "borg-cell-b": 8e6}
+
+
+def forward_rate(model: Model, rate: float, workers: int, seconds: float = 3.0, rows: int = 16) -> float:
+    """Jobs a second, observed as `evaluate` observes, random numbers included; the median of five runs."""
+    table, needs = job_table(model, rate), needs_of(model)
+    W, tally = np.zeros((rows, model.servers)), new_tally(rows, len(needs.need), model.mean_service)
+    position, jobs = 0, 64 * BLOCK
+    found = []
+    while len(found) < 5:
+        began = time.perf_counter()
+        engine.run_forward(table, needs, 1, 0, position, position + jobs, True, W, tally, None, workers)
+        took = time.perf_counter() - began
+        position += jobs
+        if took < seconds / 5:
+            jobs = int(jobs * min(8, 1.2 * seconds / 5 / max(took, 1e-6))) // BLOCK * BLOCK
+        else:
+            found.append(rows * jobs / took)
+    return statistics.median(found)
+
+
+def kernels() -> None:
+    print("## Forward kernel, jobs a second (observation and random numbers included)\n")
+    print("| model | form | one core | wanted | SimPy, same process | ratio | all cores | speed-up |")
+    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for name in builtin_names():
+        model = load(name)
+        rate = RATES.get(name, 0.6 * model.ideal if name != "five-class-hyperexponential" else 0.5 * model.ideal)
+        one = forward_rate(model, rate, 1)
+        many = forward_rate(model, rate, cores())
+        form = (
+            f"{'runs' if use_runs(job_table(model, rate)) else 'dense'}, every {look_every(job_table(model, rate))}th"
+        )
+        wanted = f"{WANTED[name] / 1e6:.0f} M" if name in WANTED else ""
+        simpy = ratio = ""
+        if name in RATES:
+            began = time.perf_counter()
+            mean_wait(model, rate, 60_000)
+            plain = 60_000 / (time.perf_counter() - began)
+            simpy, ratio = f"{plain / 1e6:.3f} M", f"{one / plain:.0f}"
+        cells = (name, form, f"{one / 1e6:.1f} M", wanted, simpy, ratio, f"{many / 1e6:.1f} M", f"{many / one:.2f}")
+        print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def memory() -> None:
+    """Peak memory of a run and of one a hundred times as long, each in a process of its own."""
+    print("\n## Memory of a forward run\n")
+    for jobs in (2**14, 2**14 * 100):
+        code = (
+            "import resource, sys; sys.path.insert(0, 'benchmarks')\n"
+            "from loynes.model import load; from loynes.inputs.tables import job_table, needs_of\n"
+            "from loynes.stationary.forward import Chains\n"
+            "m = load('one-or-all')\n"
+            f"Chains(job_table(m, 10.0), needs_of(m), 1.0, seed=1).observe({jobs})\n"
+            "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        print(f"- 32 replicas of {jobs} jobs: peak {int(done.stdout) / 1024:.0f} MiB")
+
+
+def prompt() -> None:
+    """What a user waits for; the first run compiles into an empty cache."""
+    print("\n## At the prompt\n")
+    command = [sys.executable, "-m", "loynes"]
+    evaluate = [*command, "evaluate", "five-class-exponential", "--rate", "1.3575"]
+    threshold = [*command, "stability", "five-class-exponential", "--precision", "0.001"]
+    with tempfile.TemporaryDirectory() as cache:
+        environment = os.environ | {"NUMBA_CACHE_DIR": cache}
+        for text, line in (
+            ("`loynes --help`", [*command, "--help"]),
+            ("`loynes evaluate five-class-exponential --rate 1.3575`, first run, compilation included", evaluate),
+            ("the same, second run", evaluate),
+            ("`loynes stability five-class-exponential --precision 0.001`", threshold),
+        ):  # fmt: skip
+            times = []
+            for _ in range(5 if "--help" in line else 1):
+                began = time.perf_counter()
+                subprocess.run(line, check=True, capture_output=True, env=environment)
+                times.append(time.perf_counter() - began)
+            print(f"- {text}: {statistics.median(times):.2f} s", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="only the forward kernel")
+    options = parser.parse_args()
+    print(f"{cores()} cores, {platform.machine()}, Python {platform.python_version()}, "
+          f"peak so far {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MiB\n")  # fmt: skip
+    kernels()
+    if not options.quick:
+        memory()
+        prompt()
+
+
+if __name__ == "__main__":
+    main()
