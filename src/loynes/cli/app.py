@@ -57,7 +57,7 @@ def root(
     """See --help."""
 
 
-@app.command(epilog="Examples:  loynes models    loynes models one-or-all > mine.toml")
+@app.command(epilog="Examples:\n\nloynes models\n\nloynes models one-or-all > mine.toml")
 def models(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Print this model's file.")] = None,
 ) -> None:
@@ -74,7 +74,7 @@ def models(
     output.tables(Table("built-in models", ("name", "servers", "classes", "ideal rate", "description"), rows))
 
 
-@app.command(epilog="Example:  loynes check mine.toml --set arrivals.rate=1.2")
+@app.command(epilog="Example:\n\nloynes check mine.toml --set arrivals.rate=1.2")
 def check(model: ModelArgument, changes: SetOption = None, as_json: JsonOption = False) -> None:
     """Validate a model; ideal rate, offered work, moments, which methods apply."""
     from loynes.cli import output
@@ -98,7 +98,7 @@ def schema() -> None:
     output.document(Model.model_json_schema())
 
 
-@app.command(epilog="Example:  loynes stability five-class-pareto --precision 0.001")
+@app.command(epilog="Example:\n\nloynes stability five-class-pareto --precision 0.001")
 def stability(
     model: ModelArgument,
     precision: Annotated[float, typer.Option("--precision", help="Relative width of the bracket to reach.")] = 0.005,
@@ -139,7 +139,7 @@ def stability(
 
 
 @app.command(
-    epilog="Examples:  loynes evaluate five-class-exponential --load 0.75    "
+    epilog="Examples:\n\nloynes evaluate five-class-exponential --load 0.75\n\n"
     "loynes evaluate mine.toml --rate 1.35 --method backward --samples 10000 --json"
 )
 def evaluate(
@@ -162,6 +162,10 @@ def evaluate(
     confirmations: Annotated[
         int, typer.Option("--confirmations", help="Equal doublings in a row that a sample must show (backward).")
     ] = 1,
+    initial_length: Annotated[
+        int | None,
+        typer.Option("--initial-length", help="First past to try, in jobs (backward); default by the model."),
+    ] = None,
     changes: SetOption = None,
     seed: SeedOption = 1,
     backend: BackendOption = "auto",
@@ -189,6 +193,7 @@ def evaluate(
             replicas=replicas,
             burn_in=burn_in,
             confirmations=confirmations,
+            initial_length=initial_length,
             max_jobs=max_jobs,
             seed=seed,
             backend=backend,
@@ -197,7 +202,7 @@ def evaluate(
     output.result(found, [found.summary, found.system_summary], as_json, out)
 
 
-@app.command(epilog="Example:  loynes sample one-or-all --load 0.5 --samples 10000 -o workloads.parquet")
+@app.command(epilog="Example:\n\nloynes sample one-or-all --load 0.5 --samples 10000 -o workloads.parquet")
 def sample(
     model: ModelArgument,
     out: Annotated[str, typer.Option("-o", "--output", metavar="PATH", help="A .parquet or .csv file.")],

@@ -17,7 +17,7 @@ from loynes.errors import SamplingError
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import JobTable, class_probabilities
 from loynes.kernels.backends import backend as choose
-from loynes.kernels.reference import BLOCK
+from loynes.kernels.reference import BLOCK, whole_blocks
 
 LONGEST = 1 << 30
 # A batch of workload vectors stays within this many bytes.
@@ -65,7 +65,7 @@ def backward_samples(
 ) -> Iterator[Samples]:
     """Samples first .. first + count - 1, in batches of bounded size."""
     engine = choose(backend)
-    start_length = initial or initial_length(table)
+    start_length = whole_blocks(initial) if initial else initial_length(table)
     batch = max(1, min(count, BATCH_BYTES // (8 * table.servers)))
     for start in range(first, first + count, batch):
         rows = min(batch, first + count - start)

@@ -13,7 +13,7 @@ import numpy as np
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import JobTable, Needs
 from loynes.kernels.backends import backend as choose
-from loynes.kernels.reference import BLOCK
+from loynes.kernels.reference import whole_blocks
 from loynes.kernels.tally import new_tally
 
 REPLICAS = 32
@@ -76,8 +76,3 @@ class Chains:
             self._workers,
         )
         self.position = end
-
-
-def whole_blocks(jobs: int) -> int:
-    """At least one block, and a whole number of them."""
-    return max(1, -(-jobs // BLOCK)) * BLOCK

@@ -51,6 +51,7 @@ def evaluate(
     replicas: int = forward.REPLICAS,
     burn_in: int | None = None,
     confirmations: int = 1,
+    initial_length: int | None = None,
     max_jobs: float = MAX_JOBS,
     seed: int = 1,
     backend: str = "auto",
@@ -74,6 +75,7 @@ def evaluate(
         samples=samples,
         confirmations=confirmations,
         burn_in=burn_in,
+        initial_length=initial_length,
         max_jobs=max_jobs,
     )
     model = read(model)
@@ -82,7 +84,7 @@ def evaluate(
     if method == "forward":
         measures, count, jobs, details, more = run.forward(replicas, burn_in)
     else:
-        measures, count, jobs, details, more = run.backward(confirmations)
+        measures, count, jobs, details, more = run.backward(confirmations, initial_length)
     warnings = (*asked.warnings, *moment_warnings(model), *more)
     for text in warnings:
         python_warnings.warn(text, LoynesWarning, stacklevel=2)
@@ -167,7 +169,7 @@ class _Run:
         batches = backward_samples(self.table, PILOT_SAMPLES, seed=self.seed, stream=STREAM_PILOT, backend=self.backend)
         return PILOT_MARGIN * max(int(batch.length.max()) for batch in batches)
 
-    def backward(self, confirmations: int) -> Outcome:
+    def backward(self, confirmations: int, initial: int | None) -> Outcome:
         seen = from_samples.Seen(self.needs)
         lengths: list[np.ndarray] = []
         doublings: list[np.ndarray] = []
@@ -176,7 +178,13 @@ class _Run:
         more = self.samples or FIRST_SAMPLES
         while True:
             for batch in backward_samples(
-                self.table, more, seed=self.seed, first=count, confirmations=confirmations, backend=self.backend
+                self.table,
+                more,
+                seed=self.seed,
+                first=count,
+                initial=initial,
+                confirmations=confirmations,
+                backend=self.backend,
             ):
                 seen.add(batch.workload)
                 lengths.append(batch.length)

@@ -27,6 +27,7 @@ def check_common(
     samples: int | None = None,
     confirmations: int | None = None,
     burn_in: int | None = None,
+    initial_length: int | None = None,
     max_jobs: float | None = None,
 ) -> None:
     """Refuse values outside their range, by name."""
@@ -37,6 +38,7 @@ def check_common(
     _at_least("samples", samples, 2, 2**32 - 1)
     _at_least("confirmations", confirmations, 1, 64)
     _at_least("burn-in", burn_in, 0, 2**62)
+    _at_least("initial-length", initial_length, 1, 2**29)
     _at_least("max-jobs", max_jobs, 1, math.inf)
 
 
