@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +81,7 @@ def test_stability_json() -> None:
 def test_evaluate_json(method: str) -> None:
     data = json.loads(ok("evaluate", "five-class-exponential", "--rate", "1.3", "--method", method, *QUICK, "--json"))
     assert {"model", "rate", "load", "method", "seed", "backend", "replicas", "jobs", "seconds", "version"} <= set(data)
+    assert data["load"] == pytest.approx(1.3 / 1.80086, rel=0.02)
     assert data["certificate"] is None
     assert data["why"]
     assert set(data["overall"]) == {"wait", "response", "no_wait"}
@@ -87,7 +90,7 @@ def test_evaluate_json(method: str) -> None:
     assert set(data["system"]) == {
         "busy_servers", "utilization", "idle_servers", "hol_loss", "jobs_in_system", "jobs_waiting"
     }  # fmt: skip
-    for leaf in leaves({name: data[name] for name in ("overall", "classes", "system", "threshold", "load")}):
+    for leaf in leaves({name: data[name] for name in ("overall", "classes", "system", "threshold")}):
         assert leaf["high"] is None or leaf["low"] <= leaf["estimate"] <= leaf["high"], leaf
     assert data["system"]["busy_servers"]["estimate"] == pytest.approx(1.3 * 9.493)
 
@@ -194,6 +197,7 @@ def test_unstable(tmp_path: Path) -> None:
         (("--rate", "1", "--precision", "0"), "precision 0: must be"),
         (("--rate", "1", "--samples", "1"), "samples 1: must be at least 2"),
         (("--rate", "1", "--replicas", "1"), "replicas 1: must be at least 2"),
+        (("--rate", "1", "--exceeds", "-1"), "exceeds: must be"),
         (("--rate", "1", "--seed", "-1"), "seed -1: must be at least 0"),
         (("--rate", "1", "--set", "servers"), "must be written path=value"),
         (("--rate", "1", "-o", "nowhere/r.json"), "folder nowhere does not exist"),
@@ -202,6 +206,18 @@ def test_unstable(tmp_path: Path) -> None:
 )
 def test_bad_options(options: tuple[str, ...], said: str, tmp_path: Path) -> None:
     assert said in refused(2, "evaluate", "five-class-exponential", *options, cwd=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_interrupt(tmp_path: Path) -> None:
+    """Ctrl-C: one line, exit code 130, no file."""
+    line = ["evaluate", "one-or-all", "--load", "0.9", "--precision", "0.0001", "-o", str(tmp_path / "r.json")]
+    with subprocess.Popen([sys.executable, "-m", "loynes", *line], stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(5)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert said == "loynes: interrupted; nothing was written\n"
     assert list(tmp_path.iterdir()) == []
 
 

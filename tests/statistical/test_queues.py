@@ -30,13 +30,21 @@ def erlang_c(servers: int, offered: float) -> float:
 def test_mm1(method: str) -> None:
     """Everything M/M/1 has a formula for. At load 0.5 a backward sample's bias is far below these intervals."""
     result = loynes.evaluate(
-        single(EXPONENTIAL), rate=0.5, method=method, samples=200_000, confirmations=2, confidence=SURE
+        single(EXPONENTIAL),
+        rate=0.5,
+        method=method,
+        samples=200_000,
+        confirmations=2,
+        exceeds=(0, 1, 4.0),
+        confidence=SURE,
     )
     only = result.classes["only"]
     for waits in (only, result.overall):
         assert_holds(1.0, waits.wait.mean, 0.06)
         assert_holds(3.0, waits.wait.variance, 0.2)
         assert_holds(0.5, waits.no_wait, 0.03)
+        for x in (0.0, 1.0, 4.0):
+            assert_holds(0.5 * math.exp(-0.5 * x), waits.exceeds[x], 0.12)
         assert_holds(2.0, waits.response.mean, 0.03)
         assert_holds(4.0, waits.response.variance, 0.2)
         for q, name in ((0.9, "p90"), (0.95, "p95"), (0.99, "p99")):

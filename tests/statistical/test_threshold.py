@@ -32,8 +32,12 @@ def test_five_class_others(name: str, printed: float, digits: float) -> None:
 
 
 def test_cell_b() -> None:
+    """The paper prints 2.38, found to 1%; a long run of ours gives 2.364 (docs/agreement.md)."""
     found = loynes.stability("borg-cell-b", precision=0.05, confidence=SURE)
-    assert found.threshold.low - 0.005 <= 2.38 <= found.threshold.high + 0.005
+    assert found.threshold.low <= 2.38 * 1.01
+    assert found.threshold.high >= 2.38 * 0.99
+    assert found.threshold.low <= 2.3608
+    assert found.threshold.high >= 2.3708
     assert found.threshold.relative <= 0.025
 
 

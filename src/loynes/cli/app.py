@@ -70,7 +70,9 @@ def models(
         typer.echo(builtin_text(name), nl=False)
         return
     found = [load(n) for n in builtin_names()]
-    rows = tuple((m.label, str(m.servers), str(len(m.classes)), m.ideal, m.description or "") for m in found)
+    rows = tuple(
+        (m.label, str(m.servers), str(len(m.classes)), m.ideal, (m.description or "").split(". ")[0]) for m in found
+    )
     output.tables(Table("built-in models", ("name", "servers", "classes", "ideal rate", "description"), rows))
 
 
@@ -155,6 +157,9 @@ def evaluate(
     samples: Annotated[
         int | None, typer.Option("--samples", help="Instead: exactly so many observed arrivals or samples.")
     ] = None,
+    exceeds: Annotated[
+        list[float] | None, typer.Option("--exceeds", metavar="X", help="Also P(wait > X). Repeatable.")
+    ] = None,
     replicas: Annotated[int, typer.Option("--replicas", help="Independent chains (forward).")] = 32,
     burn_in: Annotated[
         int | None, typer.Option("--burn-in", help="Jobs to discard in each chain (forward); default from a pilot.")
@@ -189,6 +194,7 @@ def evaluate(
             method=method,
             precision=precision,
             samples=samples,
+            exceeds=exceeds or (),
             confidence=confidence,
             replicas=replicas,
             burn_in=burn_in,
@@ -252,9 +258,6 @@ def main(arguments: list[str] | None = None) -> Any:
     except LoynesError as error:
         print(f"loynes: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        print("loynes: interrupted; nothing was written", file=sys.stderr)
-        sys.exit(130)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)

@@ -6,7 +6,7 @@ import json
 import sys
 import warnings as python_warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,15 @@ def tables(*shown: Table) -> None:
     from rich.console import Console
 
     console = Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH, highlight=False)
+    wide = Console(width=10_000)  # a console measures no more than its own width
     for table in shown:
+        hidden = []
+        while table.spare and wide.measure(table.to_rich()).maximum > console.width:
+            hidden.append(table.spare[0])
+            table = table.without(table.spare[0])
         console.print(table.to_rich())
+        if hidden:
+            console.print(f"[dim]not shown for lack of width: {', '.join(hidden)}[/dim]")
 
 
 def document(data: dict[str, Any]) -> None:
@@ -54,10 +61,8 @@ def result(found: Result, shown: list[Table], as_json: bool, path: str | None) -
         document(found.to_dict())
         return
     tables(*shown)
-    print(
-        f"{found.method}, {found.confidence:.0%} intervals from {found.replicas} replicas, {found.jobs:.3g} jobs, "
-        f"{found.seconds:.1f} s, seed {found.seed}"
-    )
+    sure = f"{100 * found.confidence:.7g}% intervals from {found.replicas} replicas"
+    print(f"{found.method}, {sure}, {found.jobs:.3g} jobs, {found.seconds:.1f} s, seed {found.seed}")
     why = getattr(found, "why", "")
     if why:
         print(f"no certificate: {why}")
@@ -66,27 +71,25 @@ def result(found: Result, shown: list[Table], as_json: bool, path: str | None) -
 
 @contextmanager
 def watching(title: str) -> Iterator[Progress]:
-    """A progress bar with elapsed time and the current interval, on a terminal only."""
+    """A progress bar with elapsed time and the current interval, on a terminal only; an interrupt ends the program."""
     with python_warnings.catch_warnings():
         # Warnings are part of the result, which prints them.
         python_warnings.simplefilter("ignore", LoynesWarning)
-        if not sys.stderr.isatty():
-            yield silent
-            return
-        from rich.console import Console
-        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-        from rich.progress import Progress as Bar
+        try:
+            with _bar(title) if sys.stderr.isatty() else nullcontext(silent) as progress:
+                yield progress
+        except KeyboardInterrupt:
+            print("loynes: interrupted; nothing was written", file=sys.stderr)
+            raise SystemExit(130) from None
 
-        columns = (
-            TextColumn("{task.fields[title]}"),
-            BarColumn(),
-            TimeElapsedColumn(),
-            TextColumn("{task.description}"),
-        )
-        with Bar(*columns, console=Console(file=sys.stderr), transient=True) as bar:
-            task = bar.add_task("compiling", total=1.0, title=title)
 
-            def update(share: float, text: str) -> None:
-                bar.update(task, completed=share, description=text)
+@contextmanager
+def _bar(title: str) -> Iterator[Progress]:
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
 
-            yield update
+    columns = (TextColumn("{task.fields[title]}"), BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Bar(*columns, console=Console(file=sys.stderr), transient=True) as bar:
+        task = bar.add_task("compiling", total=1.0, title=title)
+        yield lambda share, text: bar.update(task, completed=share, description=text)

@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 
 from loynes.errors import ModelError
 from loynes.model.cluster import Model
+from loynes.model.foreign import from_mjqm, from_mjsre, is_mjqm, is_mjsre
 
 
 def builtin_names() -> list[str]:
@@ -71,6 +72,8 @@ def _read(source: str) -> tuple[str, dict[str, Any]]:
         raise ModelError(f"{source}: no such file, and no built-in model of that name (built in: {names})")
     try:
         text = path.read_text(encoding="utf-8")
+        if is_mjsre(text):
+            return source, from_mjsre(text, path.stem, source)
         document = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except UnicodeDecodeError:
         raise ModelError(f"{source}: not a text file in UTF-8; a model file is TOML or JSON") from None
@@ -81,6 +84,8 @@ def _read(source: str) -> tuple[str, dict[str, Any]]:
         raise ModelError(f"{source}: not valid {kind}: {error}") from None
     if not isinstance(document, dict):
         raise ModelError(f"{source}: the top level must be a table with servers and classes")
+    if is_mjqm(document):
+        document = from_mjqm(document, source)
     document.setdefault("name", path.stem)
     return source, document
 

@@ -27,11 +27,13 @@ def overall_wait(tally: Tally, needs: Needs, confidence: float) -> Estimate:
     return mean_of((tally.wait @ needs.weight) / tally.looks, confidence)
 
 
-def measures(model: Model, rate: float, needs: Needs, tally: Tally, confidence: float) -> Measures:
+def measures(
+    model: Model, rate: float, needs: Needs, tally: Tally, confidence: float, exceeds: tuple[float, ...] = ()
+) -> Measures:
     looks = tally.looks[:, None].astype(np.float64)
     waits = _Waits(needs, tally.wait / looks, tally.square / looks, tally.none / looks, _Histogram(tally), confidence)
-    classes = {c.label: waits.of(model, {position: 1.0}) for position, c in enumerate(model.classes)}
-    overall = waits.of(model, {position: c.probability for position, c in enumerate(model.classes)})
+    classes = {c.label: waits.of(model, {position: 1.0}, exceeds) for position, c in enumerate(model.classes)}
+    overall = waits.of(model, {position: c.probability for position, c in enumerate(model.classes)}, exceeds)
     loss = mean_of(tally.loss / tally.looks, confidence)
     system = system_of(rate, model.servers, model.work, overall.wait.mean, overall.response.mean, loss)
     return Measures(overall, classes, system)
@@ -59,7 +61,7 @@ class _Waits:
         self.needs, self.first, self.second, self.none = needs, first, second, none
         self.histogram, self.confidence = histogram, confidence
 
-    def of(self, model: Model, share: dict[int, float]) -> Waits:
+    def of(self, model: Model, share: dict[int, float], exceeds: tuple[float, ...]) -> Waits:
         """Waits of a mixture of classes: class position -> probability."""
         confidence = self.confidence
         weight = np.zeros(len(self.needs.need))
@@ -82,7 +84,18 @@ class _Waits:
             wait=Spread(mean, variance_from(first, second, confidence), *self._wait_percentiles(weight)),
             response=Spread(mean.shifted(service_1), response_variance, *self._response_percentiles(model, share)),
             no_wait=mean_of(self.none @ weight, confidence).within(0.0, 1.0),
+            exceeds={x: self._tail(weight, x) for x in exceeds},
         )
+
+    def _tail(self, weight: Array, x: float) -> Estimate:
+        """P(wait > x): part of x's own bin for the estimate, none of it for the low end, all of it for the high end."""
+        h = self.histogram
+        at = min(int(np.searchsorted(h.high, x, side="right")), len(h.high) - 1)
+        mass = np.einsum("rkb,k->rb", h.mass[:, :, at:], weight)
+        part = min(max((h.high[at] - x) / (h.high[at] - h.low[at]), 0.0), 1.0)
+        above = mass[:, 1:].sum(axis=1)
+        low, high = mean_of(above, self.confidence).low, mean_of(above + mass[:, 0], self.confidence).high
+        return Estimate(float(np.mean(above + part * mass[:, 0])), low, high).within(0.0, 1.0)
 
     def _wait_percentiles(self, weight: Array) -> list[Estimate]:
         h = self.histogram

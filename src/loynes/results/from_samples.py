@@ -45,7 +45,15 @@ class Seen:
         return mean_of(self.waits @ self.needs.weight, confidence)
 
 
-def measures(model: Model, rate: float, table: JobTable, seen: Seen, seed: int, confidence: float) -> Measures:
+def measures(
+    model: Model,
+    rate: float,
+    table: JobTable,
+    seen: Seen,
+    seed: int,
+    confidence: float,
+    exceeds: tuple[float, ...] = (),
+) -> Measures:
     waits, needs = seen.waits, seen.needs
     count = len(waits)
     classes = {}
@@ -53,25 +61,30 @@ def measures(model: Model, rate: float, table: JobTable, seen: Seen, seed: int, 
         wait = waits[:, needs.of_class[position]]
         service = _service(table, position, count, seed)
         moments = (job_class.service.mean, job_class.service.variance)
-        classes[job_class.label] = _class_waits(wait, wait + service, moments, confidence)
-    overall = _overall(model, table, needs, waits, seed, confidence)
+        classes[job_class.label] = _class_waits(wait, wait + service, moments, confidence, exceeds)
+    overall = _overall(model, table, needs, waits, seed, confidence, exceeds)
     system = system_of(
         rate, model.servers, model.work, overall.wait.mean, overall.response.mean, mean_of(seen.loss, confidence)
     )
     return Measures(overall, classes, system)
 
 
-def _class_waits(wait: Array, response: Array, service: tuple[float, float], confidence: float) -> Waits:
+def _class_waits(
+    wait: Array, response: Array, service: tuple[float, float], confidence: float, exceeds: tuple[float, ...]
+) -> Waits:
     mean = mean_of(wait, confidence).within(0.0, math.inf)
     variance = variance_from(wait, wait * wait, confidence)
     return Waits(
         wait=Spread(mean, variance, *_percentiles(wait, confidence)),
         response=Spread(mean.shifted(service[0]), variance.shifted(service[1]), *_percentiles(response, confidence)),
         no_wait=proportion_of(int(np.count_nonzero(wait == 0.0)), len(wait), confidence),
+        exceeds={x: proportion_of(int(np.count_nonzero(wait > x)), len(wait), confidence) for x in exceeds},
     )
 
 
-def _overall(model: Model, table: JobTable, needs: Needs, waits: Array, seed: int, confidence: float) -> Waits:
+def _overall(
+    model: Model, table: JobTable, needs: Needs, waits: Array, seed: int, confidence: float, exceeds: tuple[float, ...]
+) -> Waits:
     """Means average over the class; percentiles are those of one job whose class is drawn."""
     count = len(waits)
     p = np.array([c.probability for c in model.classes])
@@ -93,6 +106,7 @@ def _overall(model: Model, table: JobTable, needs: Needs, waits: Array, seed: in
             mean.shifted(model.mean_service), response_variance, *_percentiles(own_wait + service, confidence)
         ),
         no_wait=mean_of((by_class == 0.0) @ p, confidence).within(0.0, 1.0),
+        exceeds={x: mean_of((by_class > x) @ p, confidence).within(0.0, 1.0) for x in exceeds},
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from loynes.estimate import Estimate
@@ -31,19 +31,26 @@ class Spread:
 
 @dataclass(frozen=True)
 class Waits:
-    """Wait and response of one class, or of all jobs together, and the probability of no wait at all."""
+    """Wait and response of one class, or of all jobs together; P(no wait), and P(wait > x) for every x asked for."""
 
     wait: Spread
     response: Spread
     no_wait: Estimate
+    exceeds: dict[float, Estimate] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        return {"wait": self.wait.to_dict(), "response": self.response.to_dict(), "no_wait": self.no_wait.to_dict()}
+        data = {"wait": self.wait.to_dict(), "response": self.response.to_dict(), "no_wait": self.no_wait.to_dict()}
+        if self.exceeds:
+            data["exceeds"] = {f"{x:g}": value.to_dict() for x, value in self.exceeds.items()}
+        return data
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Waits:
         return cls(
-            Spread.from_dict(data["wait"]), Spread.from_dict(data["response"]), Estimate.from_dict(data["no_wait"])
+            Spread.from_dict(data["wait"]),
+            Spread.from_dict(data["response"]),
+            Estimate.from_dict(data["no_wait"]),
+            {float(x): Estimate.from_dict(value) for x, value in data.get("exceeds", {}).items()},
         )
 
 

@@ -32,7 +32,7 @@ def plot_waits(result: Evaluation, ax: Any = None) -> Any:
     ax.set_xticks(place, names)
     ax.set_ylim(bottom=0)
     ax.set_ylabel("wait (units of time)")
-    ax.set_title(f"{result.model.label}, rate {result.rate:.4g} ({result.load.estimate:.0%} of the threshold)")
+    ax.set_title(f"{result.model.label}, rate {result.rate:.4g} ({result.load:.0%} of the threshold)")
     ax.legend(frameon=False)
     return ax
 

@@ -29,7 +29,6 @@ class Threshold:
     model: Model
     threshold: Estimate
     ideal: float
-    max_utilization: Estimate
     hol_loss: Estimate  # servers lost to head-of-line blocking in saturation
     discipline: str
     method: str
@@ -44,12 +43,16 @@ class Threshold:
     warnings: tuple[str, ...] = ()
 
     @property
+    def max_utilization(self) -> Estimate:
+        return self.threshold.scaled(1.0 / self.ideal)
+
+    @property
     def summary(self) -> Table:
         rows = (
-            ("threshold (jobs per unit of time)", self.threshold),
+            ("threshold", self.threshold),
             ("largest utilization", self.max_utilization),
-            ("servers lost to blocking when saturated", self.hol_loss),
-            ("ideal threshold (no blocking)", Estimate.exact(self.ideal)),
+            ("servers lost when saturated", self.hol_loss),
+            ("ideal, without blocking", Estimate.exact(self.ideal)),
         )
         cells = tuple((name, value, value.low, value.high) for name, value in rows)
         return Table(f"{self.model.label}: stability", ("quantity", "estimate", "low", "high"), cells)
@@ -59,7 +62,7 @@ class Threshold:
             "model": _model(self.model),
             "threshold": self.threshold.to_dict(),
             "ideal": self.ideal,
-            "max_utilization": self.max_utilization.to_dict(),
+            "max_utilization": self.max_utilization.estimate,
             "hol_loss_saturated": self.hol_loss.to_dict(),
             "variance_reduction": self.variance_reduction,
             **_how(self, "discipline", "method", "confidence", "replicas", "jobs", "seconds", "seed", "backend"),
@@ -78,7 +81,6 @@ class Threshold:
             model=_read_model(data),
             threshold=Estimate.from_dict(data["threshold"]),
             ideal=data["ideal"],
-            max_utilization=Estimate.from_dict(data["max_utilization"]),
             hol_loss=Estimate.from_dict(data["hol_loss_saturated"]),
             seconds=data.get("seconds", math.nan),
             warnings=tuple(data["warnings"]),
@@ -92,7 +94,6 @@ class Evaluation:
 
     model: Model
     rate: float
-    load: Estimate
     threshold: Estimate
     method: str
     overall: Waits
@@ -110,14 +111,20 @@ class Evaluation:
     warnings: tuple[str, ...] = ()
 
     @property
+    def load(self) -> float:
+        """The rate as a fraction of the threshold's estimate."""
+        return self.rate / self.threshold.estimate
+
+    @property
     def summary(self) -> Table:
         """Waits per class and overall, one row each."""
         rows = [("all jobs", "", *_row(self.overall))]
         need = {c.label: c.need for c in self.model.classes}
         rows += [(name, str(need[name]), *_row(waits)) for name, waits in self.classes.items()]
-        title = f"{self.model.label}: waits at rate {self.rate:.6g} ({self.load.estimate:.1%} of the threshold)"
-        columns = ("class", "need", "mean wait", "p50", "p95", "p99", "no wait", "mean response")
-        return Table(title, columns, tuple(rows))
+        title = f"{self.model.label}: waits at rate {self.rate:.6g} ({self.load:.1%} of the threshold)"
+        asked = tuple(f"wait > {x:g}" for x in self.overall.exceeds)
+        columns = ("class", "need", "mean wait", "p50", "p95", "p99", "no wait", *asked, "mean response")
+        return Table(title, columns, tuple(rows), ("p50", "mean response", "p99", "need", "no wait"))
 
     @property
     def system_summary(self) -> Table:
@@ -128,7 +135,7 @@ class Evaluation:
         return {
             "model": _model(self.model),
             "rate": self.rate,
-            "load": self.load.to_dict(),
+            "load": self.load,
             **_how(self, "method", "confidence", "seed", "backend", "replicas", "jobs", "seconds"),
             "threshold": self.threshold.to_dict(),
             "certificate": None,
@@ -151,7 +158,6 @@ class Evaluation:
         how = {name: data[name] for name in _PLAIN if name in data}
         return cls(
             model=_read_model(data),
-            load=Estimate.from_dict(data["load"]),
             threshold=Estimate.from_dict(data["threshold"]),
             overall=Waits.from_dict(data["overall"]),
             classes={name: Waits.from_dict(waits) for name, waits in data["classes"].items()},
@@ -172,7 +178,8 @@ Result = Threshold | Evaluation
 
 
 def _row(waits: Waits) -> tuple[Estimate, ...]:
-    return (waits.wait.mean, waits.wait.p50, waits.wait.p95, waits.wait.p99, waits.no_wait, waits.response.mean)
+    wait = waits.wait
+    return (wait.mean, wait.p50, wait.p95, wait.p99, waits.no_wait, *waits.exceeds.values(), waits.response.mean)
 
 
 def _how(record: Result, *names: str) -> dict[str, Any]:

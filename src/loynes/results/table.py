@@ -18,6 +18,7 @@ class Table:
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
+    spare: tuple[str, ...] = ()  # columns a narrow terminal goes without, the first to go first
 
     def to_rich(self) -> Any:
         from rich import box
@@ -25,12 +26,22 @@ class Table:
 
         table = RichTable(title=self.title, title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
         for number, column in enumerate(self.columns):
-            prose = any(isinstance(row[number], str) and " " in row[number] for row in self.rows)
-            left = number == 0 or (prose and number == len(self.columns) - 1)
-            table.add_column(column, justify="left" if left else "right", no_wrap=not prose)
+            last = number == len(self.columns) - 1
+            prose = last and any(isinstance(row[number], str) and row[number].count(" ") > 5 for row in self.rows)
+            table.add_column(column, justify="left" if number == 0 or prose else "right", no_wrap=not prose)
         for row in self.rows:
             table.add_row(*(shown(cell) for cell in row))
         return table
+
+    def without(self, column: str) -> Table:
+        place = self.columns.index(column)
+        keep = [i for i in range(len(self.columns)) if i != place]
+        return Table(
+            self.title,
+            tuple(self.columns[i] for i in keep),
+            tuple(tuple(row[i] for i in keep) for row in self.rows),
+            tuple(name for name in self.spare if name != column),
+        )
 
     def to_csv(self) -> str:
         """Estimates become three columns: name, name_low, name_high."""

@@ -44,7 +44,7 @@ class Check:
             )
             for c in self.model.classes
         )
-        columns = ("class", "need", "probability", "law", "mean", "cv", "moments", "share of work")
+        columns = ("class", "need", "probability", "law", "mean", "cv", "moments", "work")
         return Table(f"{self.model.label}: {self.model.servers} servers", columns, rows)
 
     @property

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings as python_warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,7 @@ def evaluate(
     method: str = "forward",
     precision: float = 0.01,
     samples: int | None = None,
+    exceeds: Iterable[float] = (),
     confidence: float = 0.99,
     replicas: int = forward.REPLICAS,
     burn_in: int | None = None,
@@ -62,7 +64,7 @@ def evaluate(
     `rate` is in jobs per unit of time, `load` a fraction of the threshold; one of them, or the model's own rate.
     With `samples` so many arrivals (forward, rounded up to whole blocks of jobs) or samples (backward) are observed;
     otherwise the run goes on until the overall mean wait's half-width is below `precision` times the mean, or
-    `max_jobs` jobs have been simulated.
+    `max_jobs` jobs have been simulated. `exceeds` asks for P(wait > x) at each of its values.
     """
     began = time.perf_counter()
     if method not in METHODS:
@@ -78,9 +80,12 @@ def evaluate(
         initial_length=initial_length,
         max_jobs=max_jobs,
     )
+    tails = tuple(float(x) for x in exceeds)
+    if not all(0 <= x < math.inf for x in tails):
+        raise UsageError("exceeds: must be finite times of at least 0")
     model = read(model)
     asked = asked_rate(model, rate, load, seed=seed, backend=backend, progress=progress)
-    run = _Run(model, asked.rate, precision, samples, confidence, max_jobs, seed, backend, progress)
+    run = _Run(model, asked.rate, precision, samples, tails, confidence, max_jobs, seed, backend, progress)
     if method == "forward":
         measures, count, jobs, details, more = run.forward(replicas, burn_in)
     else:
@@ -91,7 +96,6 @@ def evaluate(
     return Evaluation(
         model=model.with_rate(asked.rate),
         rate=asked.rate,
-        load=asked.load,
         threshold=asked.threshold,
         method=method,
         overall=measures.overall,
@@ -121,6 +125,7 @@ class _Run:
         rate: float,
         precision: float,
         samples: int | None,
+        exceeds: tuple[float, ...],
         confidence: float,
         max_jobs: float,
         seed: int,
@@ -129,7 +134,7 @@ class _Run:
     ) -> None:
         self.model, self.rate, self.precision, self.samples = model, rate, precision, samples
         self.confidence, self.max_jobs, self.seed, self.backend = confidence, max_jobs, seed, backend
-        self.progress = progress
+        self.progress, self.exceeds = progress, exceeds
         self.table: JobTable = job_table(model, rate)
         self.needs: Needs = needs_of(model)
 
@@ -160,7 +165,9 @@ class _Run:
             allowed = (self.max_jobs - chains.jobs) / replicas
             more = int(max(stride, min(wanted - seen, allowed)))
         details = {"burn_in": skipped, "observed_arrivals": int(chains.tally.looks.sum()), "observed_every": stride}
-        measures = from_replicas.measures(self.model, self.rate, self.needs, chains.tally, self.confidence)
+        measures = from_replicas.measures(
+            self.model, self.rate, self.needs, chains.tally, self.confidence, self.exceeds
+        )
         return measures, replicas, chains.jobs, details, self._missed(relative, chains.jobs)
 
     def _pilot(self) -> int:
@@ -207,7 +214,9 @@ class _Run:
             "length": {"min": int(length.min()), "median": float(np.median(length)), "max": int(length.max())},
             "doublings": {str(d): int(np.count_nonzero(doubled == d)) for d in np.unique(doubled)},
         }
-        measures = from_samples.measures(self.model, self.rate, self.table, seen, self.seed, self.confidence)
+        measures = from_samples.measures(
+            self.model, self.rate, self.table, seen, self.seed, self.confidence, self.exceeds
+        )
         return measures, count, jobs, details, self._missed(relative, jobs)
 
     def _share(self, relative: float) -> float:

@@ -13,7 +13,7 @@ from loynes.study.progress import Progress, silent
 # How well the threshold is known before a rate is judged by it, and how well where the rate comes near.
 JUDGED_WITHIN = 0.01
 JUDGED_NEARLY_WITHIN = 0.001
-# Jobs to spend on that at most; what is left uncertain shows in the interval of the load.
+# Jobs to spend on that at most; what is left uncertain shows in the threshold's bracket.
 JUDGED_BY_JOBS = 3e8
 JUDGED_NEARLY_BY_JOBS = 3e9
 
@@ -55,10 +55,9 @@ def _at_least(name: str, value: float | None, low: float, high: float) -> None:
 
 @dataclass(frozen=True)
 class Asked:
-    """The rate a question is asked at, known to be below the threshold, and what fraction of it that is."""
+    """The rate a question is asked at, and the threshold that it was found to be below."""
 
     rate: float
-    load: Estimate
     threshold: Estimate
     warnings: tuple[str, ...]
 
@@ -111,4 +110,4 @@ def asked_rate(
         raise UnstableError(f"rate {rate:g} is unstable: the threshold is {bracket}")
     if rate >= found.low:
         warnings = (f"rate {rate:g} lies inside the threshold's own uncertainty ({bracket}): it may be unstable",)
-    return Asked(rate, Estimate(rate / found.estimate, rate / found.high, rate / found.low), found, warnings)
+    return Asked(rate, found, warnings)

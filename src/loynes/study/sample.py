@@ -33,7 +33,6 @@ class SampleFile:
     model: Model
     path: Path
     rate: float
-    load: Estimate
     threshold: Estimate
     method: str
     samples: int
@@ -42,6 +41,10 @@ class SampleFile:
     seconds: float
     seed: int
     version: str = __version__
+
+    @property
+    def load(self) -> float:
+        return self.rate / self.threshold.estimate
 
     @property
     def summary(self) -> Table:
@@ -61,7 +64,7 @@ class SampleFile:
         return {
             "model": {"name": self.model.label, "hash": self.model.hash, "definition": self.model.to_dict()},
             "path": str(self.path),
-            "load": self.load.to_dict(),
+            "load": self.load,
             "threshold": self.threshold.to_dict(),
             **{name: getattr(self, name) for name in names},
         }
@@ -129,7 +132,6 @@ def sample(
         model=model.with_rate(asked.rate),
         path=target,
         rate=asked.rate,
-        load=asked.load,
         threshold=asked.threshold,
         method=method,
         samples=samples,

@@ -71,7 +71,6 @@ def stability(
         model=model,
         threshold=bounded,
         ideal=model.ideal,
-        max_utilization=bounded.scaled(1.0 / model.ideal),
         hol_loss=doubled.hol_loss.within(0.0, model.servers),
         discipline=discipline,
         method="doubling",
