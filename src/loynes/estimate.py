@@ -53,7 +53,7 @@ class Estimate:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Estimate:
-        return cls(*(math.nan if data[k] is None else float(data[k]) for k in ("estimate", "low", "high")))
+        return cls(*(math.inf if data[k] is None else float(data[k]) for k in ("estimate", "low", "high")))
 
 
 def student(confidence: float, count: int) -> float:
@@ -91,6 +91,17 @@ def proportion_of(hits: int, count: int, confidence: float) -> Estimate:
     low = float(betaincinv(hits, count - hits + 1, tail)) if hits > 0 else 0.0
     high = float(betaincinv(hits + 1, count - hits, 1.0 - tail)) if hits < count else 1.0
     return Estimate(hits / count, low, high)
+
+
+def probability_from(values: Array, count: int, confidence: float) -> Estimate:
+    """A probability from independent averages that together hold `count` observations.
+
+    An event never (or always) seen has probability at most what that many independent observations leave open.
+    """
+    found = mean_of(values, confidence).within(0.0, 1.0)
+    if found.estimate in (0.0, 1.0):
+        return proportion_of(int(found.estimate * count), count, confidence)
+    return found
 
 
 def quantile_of(ordered: Array, q: float, confidence: float) -> Estimate:

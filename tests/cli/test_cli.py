@@ -14,7 +14,7 @@ import pytest
 
 import loynes
 
-QUICK = ("--samples", "2000", "--burn-in", "256")
+QUICK = ("--samples", "2000")
 
 
 def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -200,6 +200,11 @@ def test_unstable(tmp_path: Path) -> None:
         (("--rate", "1", "--exceeds", "-1"), "exceeds: must be"),
         (("--rate", "1", "--seed", "-1"), "seed -1: must be at least 0"),
         (("--rate", "1", "--set", "servers"), "must be written path=value"),
+        (("--rate", "1", "--method", "backward", "--burn-in", "64"), "means nothing to method 'backward'"),
+        (("--rate", "1", "--confirmations", "2"), "means nothing to method 'forward'"),
+        (("--rate", "1e-310"), "must be a finite number above 0"),
+        (("--rate", "1", "--set", ".=3"), "must be written path=value"),
+        (("--rate", "1", "-o", ""), "must not be empty"),
         (("--rate", "1", "-o", "nowhere/r.json"), "folder nowhere does not exist"),
         (("--rate", "1", "-o", "r.html"), "in this version"),
     ],

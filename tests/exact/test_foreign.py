@@ -90,7 +90,7 @@ def test_mjqm_numbered_classes_and_pivots(tmp_path: Path) -> None:
     ("name", "text", "said"),
     [
         ("a_20.txt", "(1, 0.5, 1, 2, 0.5)", "end the file's name in _bpar or _hyperexp"),
-        ("a_20_exp.txt", "(1, 0.5, 1, 2)", "2 parameters do not fit exp"),
+        ("a_20_exp.txt", "(1, 0.5, 1, 2)", "parameters [1.0, 2.0] do not fit exp"),
         ("a_20_exp.txt", "(1, 1, 1)\n(2, 0.5", "line 2: must be (size, probability"),
         ("a_20_exp.txt", "(1.5, 1, 1)", "must be a whole number"),
         ("plain_exp.txt", "(1, 1, 1)", "servers: is missing"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import Annotated, Any
 
@@ -39,7 +40,7 @@ OutOption = Annotated[
         "-o", "--output", metavar="PATH", help="Also write the result: a .json or .csv file, else a run folder."
     ),
 ]
-MaxJobsOption = Annotated[float, typer.Option("--max-jobs", help="Stop after so many simulated jobs.")]
+MaxJobsOption = Annotated[float, typer.Option("--max-jobs", help="Extend the run to at most so many simulated jobs.")]
 
 
 def _version(wanted: bool) -> None:
@@ -155,18 +156,21 @@ def evaluate(
         float, typer.Option("--precision", help="Relative half-width of the overall mean wait to reach.")
     ] = 0.01,
     samples: Annotated[
-        int | None, typer.Option("--samples", help="Instead: exactly so many observed arrivals or samples.")
+        int | None, typer.Option("--samples", help="Instead: so many observed arrivals (at least) or samples.")
     ] = None,
     exceeds: Annotated[
         list[float] | None, typer.Option("--exceeds", metavar="X", help="Also P(wait > X). Repeatable.")
     ] = None,
-    replicas: Annotated[int, typer.Option("--replicas", help="Independent chains (forward).")] = 32,
+    replicas: Annotated[
+        int | None, typer.Option("--replicas", help="Independent chains (forward); default 32.")
+    ] = None,
     burn_in: Annotated[
         int | None, typer.Option("--burn-in", help="Jobs to discard in each chain (forward); default from a pilot.")
     ] = None,
     confirmations: Annotated[
-        int, typer.Option("--confirmations", help="Equal doublings in a row that a sample must show (backward).")
-    ] = 1,
+        int | None,
+        typer.Option("--confirmations", help="Equal doublings in a row a sample must show (backward); default 1."),
+    ] = None,
     initial_length: Annotated[
         int | None,
         typer.Option("--initial-length", help="First past to try, in jobs (backward); default by the model."),
@@ -253,14 +257,21 @@ def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; errors a user can cause become one line on standard error and an exit code."""
     from loynes.errors import LoynesError
 
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal or pipe that cannot take ± shows another sign instead of an error.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         return app(args=arguments)
     except LoynesError as error:
         print(f"loynes: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
+    except MemoryError:
+        print("loynes: not enough memory; ask for fewer replicas, samples or servers", file=sys.stderr)
+        sys.exit(2)
+    except OSError as error:
+        print(f"loynes: standard output cannot be written: {error.strerror}", file=sys.stderr)
+        sys.exit(2)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from loynes.errors import LoynesWarning, UsageError
+from loynes.results.files import check_writable, is_file_path
 from loynes.results.records import Result
 from loynes.results.table import Table
 from loynes.study.progress import Progress, silent
@@ -47,26 +48,25 @@ def check_target(path: str | None) -> None:
     """Refuse an output path that cannot work before anything runs."""
     if path is None:
         return
-    target = Path(path)
-    if target.suffix.lower() in (".parquet", ".html"):
+    check_writable(path)
+    if is_file_path(path) and Path(path).suffix.lower() not in (".json", ".csv"):
         raise UsageError(f"{path}: results are written to .json, .csv or a run folder in this version")
-    if target.suffix.lower() in (".json", ".csv") and not target.parent.is_dir():
-        raise UsageError(f"{path}: the folder {target.parent} does not exist")
 
 
 def result(found: Result, shown: list[Table], as_json: bool, path: str | None) -> None:
-    if path is not None:
-        found.save(path)
+    """Show a result, then write it: what was computed is not lost if it cannot be written."""
     if as_json:
         document(found.to_dict())
-        return
-    tables(*shown)
-    sure = f"{100 * found.confidence:.7g}% intervals from {found.replicas} replicas"
-    print(f"{found.method}, {sure}, {found.jobs:.3g} jobs, {found.seconds:.1f} s, seed {found.seed}")
-    why = getattr(found, "why", "")
-    if why:
-        print(f"no certificate: {why}")
-    warn(found.warnings)
+    else:
+        tables(*shown)
+        sure = f"{100 * found.confidence:.7g}% intervals from {found.replicas} replicas"
+        print(f"{found.method}, {sure}, {found.jobs:.3g} jobs, {found.seconds:.1f} s, seed {found.seed}")
+        why = getattr(found, "why", "")
+        if why:
+            print(f"no certificate: {why}")
+        warn(found.warnings)
+    if path is not None:
+        found.save(path)
 
 
 @contextmanager
@@ -89,7 +89,12 @@ def _bar(title: str) -> Iterator[Progress]:
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
-    columns = (TextColumn("{task.fields[title]}"), BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    columns = (
+        TextColumn("{task.fields[title]}", markup=False),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}", markup=False),
+    )
     with Bar(*columns, console=Console(file=sys.stderr), transient=True) as bar:
         task = bar.add_task("compiling", total=1.0, title=title)
         yield lambda share, text: bar.update(task, completed=share, description=text)

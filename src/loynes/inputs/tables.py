@@ -64,8 +64,7 @@ class Needs(NamedTuple):
 def job_table(model: Model, rate: float | None) -> JobTable:
     """The arrays for a model at an arrival rate; None for the saturated system, where all jobs are there at once."""
     cumulative = np.cumsum([c.probability for c in model.classes])
-    cut = np.round(cumulative * 2.0**32).astype(np.uint64)
-    cut[-1] = 2**32
+    cut = np.round(cumulative / cumulative[-1] * 2.0**32).astype(np.uint64)
     first, low, width, recipe, p, q, r = [0], [], [], [], [], [], []
     grids: list[NDArray[np.float64]] = []
     for job_class in model.classes:

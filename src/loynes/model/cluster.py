@@ -92,6 +92,10 @@ class Model(Record):
         """The same model with another arrival rate."""
         return Model.model_validate(self.to_dict() | {"arrivals": {"process": "poisson", "rate": float(rate)}})
 
+    def identity(self) -> dict[str, Any]:
+        """What a result says of its model: name, content hash and definition."""
+        return {"name": self.label, "hash": self.hash, "definition": self.to_dict()}
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data that `loynes.load` reads back to an equal model."""
         return self.model_dump(mode="json", exclude_none=True)

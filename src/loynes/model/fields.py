@@ -4,14 +4,30 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, Strict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict
 
-Finite = Annotated[float, Strict(), Field(allow_inf_nan=False)]
-Positive = Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False)]
-NonNegative = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)]
-Count = Annotated[int, Strict(), Field(ge=1)]
+# Squares of times, and sums of them, must stay finite numbers.
+SMALLEST, LARGEST = 1e-100, 1e100
 # The kernels choose a class by a 32-bit word, so a rarer class would never be drawn.
-Probability = Annotated[float, Strict(), Field(ge=2.0**-31, le=1, allow_inf_nan=False)]
+RAREST = 2.0**-31
+
+
+def in_range(value: float) -> float:
+    if value and not SMALLEST <= value <= LARGEST:
+        raise ValueError(f"{value:g} must lie between {SMALLEST:g} and {LARGEST:g}")
+    return value
+
+
+def _not_too_rare(value: float) -> float:
+    if value < RAREST:
+        raise ValueError(f"{value:g} must be at least 2^-31, about {RAREST:.2g}")
+    return value
+
+
+Positive = Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False), AfterValidator(in_range)]
+NonNegative = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False), AfterValidator(in_range)]
+Count = Annotated[int, Strict(), Field(ge=1)]
+Probability = Annotated[float, Strict(), Field(gt=0, le=1, allow_inf_nan=False), AfterValidator(_not_too_rare)]
 
 SUM_TOLERANCE = 1e-9
 

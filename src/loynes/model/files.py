@@ -63,15 +63,15 @@ def _plain(value: Any) -> Any:
 
 def _read(source: str) -> tuple[str, dict[str, Any]]:
     path = Path(source)
-    if source in builtin_names() and not path.is_file():
-        return source, tomllib.loads(builtin_text(source))
-    if path.is_dir():
-        raise ModelError(f"{source}: is a folder; a model file is TOML or JSON")
-    if not path.exists():
-        names = ", ".join(builtin_names())
-        raise ModelError(f"{source}: no such file, and no built-in model of that name (built in: {names})")
     try:
-        text = path.read_text(encoding="utf-8")
+        if source in builtin_names() and not path.is_file():
+            return source, tomllib.loads(builtin_text(source))
+        if path.is_dir():
+            raise ModelError(f"{source}: is a folder; a model file is TOML or JSON")
+        if not path.exists():
+            names = ", ".join(builtin_names())
+            raise ModelError(f"{source}: no such file, and no built-in model of that name (built in: {names})")
+        text = path.read_text(encoding="utf-8-sig")
         if is_mjsre(text):
             return source, from_mjsre(text, path.stem, source)
         document = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
@@ -79,7 +79,9 @@ def _read(source: str) -> tuple[str, dict[str, Any]]:
         raise ModelError(f"{source}: not a text file in UTF-8; a model file is TOML or JSON") from None
     except OSError as error:
         raise ModelError(f"{source}: cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
+    except RecursionError:
+        raise ModelError(f"{source}: nested too deeply") from None
+    except ValueError as error:  # TOML's and JSON's own, and integers too long to read
         kind = "JSON" if path.suffix == ".json" else "TOML"
         raise ModelError(f"{source}: not valid {kind}: {error}") from None
     if not isinstance(document, dict):
@@ -96,9 +98,11 @@ def _apply(document: dict[str, Any], change: str) -> None:
         raise ModelError(f"--set {change}: must be written path=value, such as arrivals.rate=1.35")
     try:
         value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        value = text
+    except ValueError:
+        value = _number(text)
     keys = [key for key in re.split(r"[.\[\]]+", path.strip()) if key]
+    if not keys:
+        raise ModelError(f"--set {change}: must be written path=value, such as arrivals.rate=1.35")
     place: Any = document
     for depth, key in enumerate(keys):
         last = depth == len(keys) - 1
@@ -116,11 +120,19 @@ def _apply(document: dict[str, Any], change: str) -> None:
             raise ModelError(f"--set {change}: {'.'.join(keys[:depth])} is not a table, it has no {key!r}")
 
 
+def _number(text: str) -> float | str:
+    """What TOML does not take as a value: .4 is meant as a number, the rest as text."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
 def _index(items: list[Any], key: str, change: str) -> int:
     names = [item.get("name") for item in items if isinstance(item, dict)]
     if key in names:
         return names.index(key)
-    if key.isdigit() and int(key) < len(items):
+    if key.isdecimal() and int(key) < len(items):
         return int(key)
     known = ", ".join(str(n) for n in names if n)
     raise ModelError(
@@ -155,6 +167,10 @@ def _describe(error: ErrorDetails) -> str:
             return f"{path}: {said}" if path else said
         case "too_short":
             return f"{path}: must have at least one entry"
+        case "string_too_short":
+            return f"{path}: must not be empty"
+        case "model_type" | "dict_type" | "model_attributes_type":
+            return f"{path}: must be a table"
         case "finite_number":
             return f"{path} = {value}: must be finite"
     message = error["msg"].removeprefix("Input should be ").removeprefix("a valid ").replace("tuple", "a list")

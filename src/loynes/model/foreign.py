@@ -12,6 +12,7 @@ import re
 from typing import Any
 
 from loynes.errors import ModelError
+from loynes.model.fields import LARGEST, SMALLEST
 
 Document = dict[str, Any]
 
@@ -38,11 +39,15 @@ def from_mjsre(text: str, stem: str, origin: str) -> Document:
         if not need.is_integer():
             raise ModelError(f"{origin}: line {number}: size {need:g} must be a whole number of servers")
         service = _mjsre_law(rest, law, f"{origin}: line {number}")
-        classes.append({"name": f"T{int(need)}", "need": int(need), "probability": probability, "service": service})
+        classes.append({"need": int(need), "probability": probability, "service": service})
+    sizes = [entry["need"] for entry in classes]
+    for entry in classes:
+        if sizes.count(entry["need"]) == 1:
+            entry["name"] = f"T{entry['need']}"
     document: Document = {"name": stem, "classes": classes}
-    sizes = [int(part) for part in parts if part.isdigit()]
-    if sizes:
-        document["servers"] = sizes[0]
+    servers = [int(part) for part in parts if part.isdecimal()]
+    if servers:
+        document["servers"] = servers[0]
     return document
 
 
@@ -50,7 +55,7 @@ def _mjsre_law(rest: list[float], law: str | None, where: str) -> Document:
     match law, rest:
         case (("exp" | None), [mean]):
             return {"law": "exponential", "mean": mean}
-        case (("erlk" | None), [mean, phases]):
+        case (("erlk" | None), [mean, phases]) if phases.is_integer():
             return {"law": "erlang", "mean": mean, "phases": int(phases)}
         case "bpar", [low, high, shape]:
             return {"law": "bounded_pareto", "low": low, "high": high, "shape": shape}
@@ -58,7 +63,7 @@ def _mjsre_law(rest: list[float], law: str | None, where: str) -> Document:
             return {"law": "hyperexponential", "probabilities": [share, 1.0 - share], "means": [first, second]}
         case None, [_, _, _]:
             raise ModelError(f"{where}: three parameters: end the file's name in _bpar or _hyperexp to say which law")
-    raise ModelError(f"{where}: {len(rest)} parameters do not fit {law or 'any law'}")
+    raise ModelError(f"{where}: parameters {rest} do not fit {law or 'any law'}")
 
 
 def is_mjqm(document: Document) -> bool:
@@ -68,7 +73,9 @@ def is_mjqm(document: Document) -> bool:
 def from_mjqm(document: Document, origin: str) -> Document:
     """mjqm-simulator's settings; what it says of policies, events and pivots is about its runs, not about the model."""
     given = document["class"]
-    entries = list(given.values()) if isinstance(given, dict) else list(given)
+    if not isinstance(given, dict | list):
+        raise ModelError(f"{origin}: class = {given!r}: must be a list of tables")
+    entries = list(given.values()) if isinstance(given, dict) else given
     arrival, service = _table(document, "arrival", origin), _table(document, "service", origin)
     classes: list[Document] = []
     weights: list[float] = []
@@ -81,10 +88,10 @@ def from_mjqm(document: Document, origin: str) -> Document:
         if arrives.get("distribution", "exponential") != "exponential":
             raise ModelError(f"{where}.arrival.distribution = {arrives['distribution']!r}: must be 'exponential'")
         rate = _rate(arrives, f"{where}.arrival")
-        share = arrives.get("prob")
+        share = _number(arrives, "prob", f"{where}.arrival") if "prob" in arrives else None
         if share is None and rate is None:
             raise ModelError(f"{where}.arrival: must have prob, or a rate (lambda, rate or mean)")
-        weights.append(float(rate if share is None else share))  # type: ignore[arg-type]  # one of them is a number
+        weights.append(share if share is not None else rate or 0.0)
         rates.append(rate if share is None else None)
         name = str(entry.get("name", entry["cores"]))
         law = _mjqm_law(service | _table(entry, "service", where), f"{where}.service")
@@ -117,10 +124,16 @@ def _rate(table: Document, where: str) -> float | None:
         if isinstance(value, list):  # a pivot: many rates, none of them the model's
             return None
         if value is not None:
-            if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-                raise ModelError(f"{where}.{key} = {value!r}: must be a number above 0")
-            return 1.0 / value if key == "mean" else float(value)
+            number = _number(table, key, where)
+            return 1.0 / number if key == "mean" else number
     return None
+
+
+def _number(table: Document, key: str, where: str) -> float:
+    value = table[key]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not SMALLEST <= value <= LARGEST:
+        raise ModelError(f"{where}.{key} = {value!r}: must be a number above 0")
+    return float(value)
 
 
 def _mjqm_law(table: Document, where: str) -> Document:
@@ -136,7 +149,8 @@ def _mjqm_law(table: Document, where: str) -> Document:
         case "bounded_pareto" if {"alpha", "L", "H"} <= set(table):
             return {"law": kind, "low": table["L"], "high": table["H"], "shape": table["alpha"]}
         case "uniform" if "mean" in table:
-            return {"law": kind, "low": 0.5 * table["mean"], "high": 1.5 * table["mean"]}
+            mean = _number(table, "mean", where)
+            return {"law": kind, "low": 0.5 * mean, "high": 1.5 * mean}
         case "uniform":
             low, high = table.get("min", table.get("a")), table.get("max", table.get("b"))
             return {"law": kind, "low": low, "high": high}

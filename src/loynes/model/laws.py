@@ -11,9 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from pydantic import Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
-from loynes.model.fields import Count, NonNegative, Positive, Probability, Record, check_sum_to_one
+from loynes.model.fields import (
+    LARGEST,
+    SMALLEST,
+    Count,
+    NonNegative,
+    Positive,
+    Probability,
+    Record,
+    check_sum_to_one,
+)
 
 Array = NDArray[np.float64]
 
@@ -58,14 +67,27 @@ def _one_of(data: Any, name: str, other: str, convert: Any) -> Any:
         if name in data:
             raise ValueError(f"give {name} or {other}, not both")
         value = data[other]
-        if isinstance(value, bool) or not isinstance(value, int | float) or not (0 < value < math.inf):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not (SMALLEST <= value <= LARGEST):
             raise ValueError(f"{other} = {value!r} must be a finite number above 0")
         data = {k: v for k, v in data.items() if k != other} | {name: convert(value, data)}
     return data
 
 
+def _either(name: str, other: str) -> ConfigDict:
+    """The JSON Schema of a law that takes `other` in place of `name`."""
+
+    def extend(schema: dict[str, Any]) -> None:
+        schema["properties"][other] = schema["properties"][name] | {"title": other.title()}
+        schema["required"] = [key for key in schema["required"] if key != name]
+        schema["oneOf"] = [{"required": [name]}, {"required": [other]}]
+
+    return ConfigDict(json_schema_extra=extend)
+
+
 class Exponential(Law):
     """Exponential with the given mean (or rate = 1/mean)."""
+
+    model_config = _either("mean", "rate")
 
     law: Literal["exponential"] = "exponential"
     mean: Positive
@@ -180,19 +202,19 @@ class BoundedPareto(Law):
         return self
 
     def _moment(self, k: int) -> float:
-        low, high, shape = self.low, self.high, self.shape
-        norm: float = shape * low**shape / -math.expm1(shape * math.log(low / high))
-        if k == shape:
-            return norm * math.log(high / low)
-        return float(norm * (high ** (k - shape) - low ** (k - shape)) / (k - shape))
+        """E[(X/low)^k] = shape / (1 - (low/high)^shape) x integral of x^(k-1-shape) from 1 to high/low."""
+        span = math.log(self.high / self.low)
+        power = (k - self.shape) * span
+        integral = span if power == 0 else span * math.expm1(power) / power
+        return self.shape * integral / -math.expm1(-self.shape * span)
 
     @property
     def mean(self) -> float:
-        return self._moment(1)
+        return self.low * self._moment(1)
 
     @property
     def variance(self) -> float:
-        return self._moment(2) - self._moment(1) ** 2
+        return self.low**2 * max(0.0, self._moment(2) - self._moment(1) ** 2)
 
     def cdf(self, x: ArrayLike) -> Array:
         y = np.clip(np.asarray(x, dtype=np.float64), self.low, self.high)
@@ -203,6 +225,8 @@ class BoundedPareto(Law):
 
 class Pareto(Law):
     """P(X > x) = (low/x)^shape for x >= low, by its mean (or low); shape above 1 so that the mean is finite."""
+
+    model_config = _either("mean", "low")
 
     law: Literal["pareto"] = "pareto"
     shape: Annotated[Positive, Field(gt=1)]
@@ -297,8 +321,8 @@ class Weibull(Law):
     @field_validator("shape")
     @classmethod
     def _moments_fit(cls, shape: float) -> float:
-        if shape < 0.02:
-            raise ValueError("must be at least 0.02 (the second moment overflows below)")
+        if shape < 0.06:
+            raise ValueError(f"{shape:g} must be at least 0.06; below, the mean comes from events rarer than 2^-53")
         return shape
 
     @property
@@ -318,7 +342,7 @@ class Lognormal(Law):
 
     law: Literal["lognormal"] = "lognormal"
     mean: Positive
-    cv: Positive
+    cv: Annotated[Positive, Field(le=1e6)]
 
     @property
     def _spread(self) -> float:

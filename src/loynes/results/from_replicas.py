@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from loynes.estimate import Estimate, half_width, mean_of, variance_from
+from loynes.estimate import Estimate, half_width, mean_of, probability_from, student, variance_from
 from loynes.inputs.tables import Needs
 from loynes.kernels.tally import Tally, bin_edges
 from loynes.model.cluster import Model
@@ -31,7 +31,7 @@ def measures(
     model: Model, rate: float, needs: Needs, tally: Tally, confidence: float, exceeds: tuple[float, ...] = ()
 ) -> Measures:
     looks = tally.looks[:, None].astype(np.float64)
-    waits = _Waits(needs, tally.wait / looks, tally.square / looks, tally.none / looks, _Histogram(tally), confidence)
+    waits = _Waits(needs, tally.wait / looks, tally.square / looks, _Histogram(tally), confidence)
     classes = {c.label: waits.of(model, {position: 1.0}, exceeds) for position, c in enumerate(model.classes)}
     overall = waits.of(model, {position: c.probability for position, c in enumerate(model.classes)}, exceeds)
     loss = mean_of(tally.loss / tally.looks, confidence)
@@ -47,6 +47,7 @@ class _Histogram:
         hit = np.flatnonzero(tally.bins.any(axis=(0, 1)))
         last = int(hit[-1]) + 1 if hit.size else 1
         looks = tally.looks[:, None, None].astype(np.float64)
+        self.looks = int(tally.looks.sum())
         self.low, self.high = edges[:last], edges[1 : last + 1]
         self.middle = 0.5 * (self.low + self.high)
         self.mass = tally.bins[:, :, :last] / looks
@@ -55,10 +56,8 @@ class _Histogram:
 
 
 class _Waits:
-    def __init__(
-        self, needs: Needs, first: Array, second: Array, none: Array, histogram: _Histogram, confidence: float
-    ) -> None:
-        self.needs, self.first, self.second, self.none = needs, first, second, none
+    def __init__(self, needs: Needs, first: Array, second: Array, histogram: _Histogram, confidence: float) -> None:
+        self.needs, self.first, self.second = needs, first, second
         self.histogram, self.confidence = histogram, confidence
 
     def of(self, model: Model, share: dict[int, float], exceeds: tuple[float, ...]) -> Waits:
@@ -83,7 +82,7 @@ class _Waits:
         return Waits(
             wait=Spread(mean, variance_from(first, second, confidence), *self._wait_percentiles(weight)),
             response=Spread(mean.shifted(service_1), response_variance, *self._response_percentiles(model, share)),
-            no_wait=mean_of(self.none @ weight, confidence).within(0.0, 1.0),
+            no_wait=probability_from(self.histogram.zero @ weight, self.histogram.looks, confidence),
             exceeds={x: self._tail(weight, x) for x in exceeds},
         )
 
@@ -94,23 +93,31 @@ class _Waits:
         mass = np.einsum("rkb,k->rb", h.mass[:, :, at:], weight)
         part = min(max((h.high[at] - x) / (h.high[at] - h.low[at]), 0.0), 1.0)
         above = mass[:, 1:].sum(axis=1)
-        low, high = mean_of(above, self.confidence).low, mean_of(above + mass[:, 0], self.confidence).high
-        return Estimate(float(np.mean(above + part * mass[:, 0])), low, high).within(0.0, 1.0)
+        low = probability_from(above, h.looks, self.confidence).low
+        high = probability_from(above + mass[:, 0], h.looks, self.confidence).high
+        return Estimate(float(np.mean(above + part * mass[:, 0])), low, high)
+
+    def _half(self, values: Array, q: float) -> float:
+        """Half-width of a distribution function near q: the replicas', but no less than independent looks leave."""
+        least = student(self.confidence, len(values)) * math.sqrt(q * (1.0 - q) / self.histogram.looks)
+        return max(half_width(values, self.confidence), least)
 
     def _wait_percentiles(self, weight: Array) -> list[Estimate]:
         h = self.histogram
         zero = h.zero @ weight
         cumulative = np.cumsum(np.einsum("rkb,k->rb", h.mass, weight), axis=1) + zero[:, None]
-        pooled = cumulative.mean(axis=0)
+        pooled, none = cumulative.mean(axis=0), float(zero.mean())
         found = []
         for q in PERCENTILES:
-            at = int(np.searchsorted(pooled, q))
-            half = half_width(cumulative[:, min(at, len(pooled) - 1)], self.confidence)
+            at = min(int(np.searchsorted(pooled, q)), len(pooled) - 1)
+            before = cumulative[:, at - 1] if at else zero
+            half = max(self._half(cumulative[:, at], q), self._half(before, q))
             found.append(
                 Estimate(
-                    self._inverse(pooled, float(zero.mean()), q, None),
-                    self._inverse(pooled, float(zero.mean()), q - half, h.low),
-                    self._inverse(pooled, float(zero.mean()), q + half, h.high),
+                    self._inverse(pooled, none, q, None),
+                    self._inverse(pooled, none, q - half, h.low),
+                    # Beyond what was seen nothing is known: the interval is open above.
+                    self._inverse(pooled, none, q + half, h.high) if q + half < 1.0 else math.inf,
                 )
             )
         return found
@@ -145,7 +152,7 @@ class _Waits:
         found = []
         for q in PERCENTILES:
             centre = _solve(lambda x: pooled(x, h.middle), q)
-            half = half_width(replicas(centre), self.confidence)
+            half = self._half(replicas(centre), q)
             found.append(
                 Estimate(
                     centre,
@@ -157,7 +164,7 @@ class _Waits:
 
 
 def _solve(distribution: Callable[[float], float], q: float) -> float:
-    """The smallest x with distribution(x) >= q, by bisection to 40 bits; infinite for q >= 1."""
+    """The smallest x with distribution(x) >= q, by bisection to 1e-8 of it; infinite for q >= 1."""
     if q >= 1.0:
         return math.inf
     if q <= distribution(0.0):
@@ -167,7 +174,7 @@ def _solve(distribution: Callable[[float], float], q: float) -> float:
         low, high = high, 2.0 * high
         if high > 1e300:
             return math.inf
-    while high - low > 1e-12 * high:
+    while high - low > 1e-8 * high:
         middle = 0.5 * (low + high)
         if distribution(middle) < q:
             low = middle

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from loynes.estimate import Estimate, mean_of, proportion_of, quantile_of, variance_from
+from loynes.estimate import Estimate, mean_of, probability_from, proportion_of, quantile_of, variance_from
 from loynes.inputs.jobs import services
 from loynes.inputs.philox import STREAM_RESPONSE, long_uniform, words
 from loynes.inputs.tables import JobTable, Needs
@@ -24,6 +24,7 @@ class Seen:
         self.needs = needs
         self._waits: list[Array] = []
         self._loss: list[Array] = []
+        self._overall: list[Array] = []
 
     def add(self, workload: Array) -> None:
         need = self.needs.need
@@ -31,6 +32,7 @@ class Seen:
         rise = np.diff(workload, axis=1, prepend=workload[:, :1]) * np.arange(workload.shape[1])
         lost = np.cumsum(rise, axis=1)[:, need - 1]
         self._waits.append(workload[:, need - 1])
+        self._overall.append(workload[:, need - 1] @ self.needs.weight)
         self._loss.append(lost @ self.needs.weight)
 
     @property
@@ -42,7 +44,8 @@ class Seen:
         return np.concatenate(self._loss)
 
     def overall_wait(self, confidence: float) -> Estimate:
-        return mean_of(self.waits @ self.needs.weight, confidence)
+        """The mean wait of all jobs: cheap, for watching a run narrow."""
+        return mean_of(np.concatenate(self._overall), confidence)
 
 
 def measures(
@@ -105,8 +108,8 @@ def _overall(
         response=Spread(
             mean.shifted(model.mean_service), response_variance, *_percentiles(own_wait + service, confidence)
         ),
-        no_wait=mean_of((by_class == 0.0) @ p, confidence).within(0.0, 1.0),
-        exceeds={x: mean_of((by_class > x) @ p, confidence).within(0.0, 1.0) for x in exceeds},
+        no_wait=probability_from((by_class == 0.0) @ p, count, confidence),
+        exceeds={x: probability_from((by_class > x) @ p, count, confidence) for x in exceeds},
     )
 
 

@@ -41,7 +41,7 @@ class Waits:
     def to_dict(self) -> dict[str, Any]:
         data = {"wait": self.wait.to_dict(), "response": self.response.to_dict(), "no_wait": self.no_wait.to_dict()}
         if self.exceeds:
-            data["exceeds"] = {f"{x:g}": value.to_dict() for x, value in self.exceeds.items()}
+            data["exceeds"] = {f"{x:.15g}": value.to_dict() for x, value in self.exceeds.items()}
         return data
 
     @classmethod

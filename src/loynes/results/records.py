@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from loynes._version import __version__
-from loynes.errors import LoynesError
+from loynes.errors import LoynesError, UsageError
 from loynes.estimate import Estimate
 from loynes.model.cluster import Model
+from loynes.results.files import check_writable, is_file_path, write_text
 from loynes.results.metrics import System, Waits
 from loynes.results.table import Table
 
@@ -59,7 +60,7 @@ class Threshold:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "model": _model(self.model),
+            "model": self.model.identity(),
             "threshold": self.threshold.to_dict(),
             "ideal": self.ideal,
             "max_utilization": self.max_utilization.estimate,
@@ -122,7 +123,7 @@ class Evaluation:
         need = {c.label: c.need for c in self.model.classes}
         rows += [(name, str(need[name]), *_row(waits)) for name, waits in self.classes.items()]
         title = f"{self.model.label}: waits at rate {self.rate:.6g} ({self.load:.1%} of the threshold)"
-        asked = tuple(f"wait > {x:g}" for x in self.overall.exceeds)
+        asked = tuple(f"wait > {x:.15g}" for x in self.overall.exceeds)
         columns = ("class", "need", "mean wait", "p50", "p95", "p99", "no wait", *asked, "mean response")
         return Table(title, columns, tuple(rows), ("p50", "mean response", "p99", "need", "no wait"))
 
@@ -133,7 +134,7 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "model": _model(self.model),
+            "model": self.model.identity(),
             "rate": self.rate,
             "load": self.load,
             **_how(self, "method", "confidence", "seed", "backend", "replicas", "jobs", "seconds"),
@@ -189,10 +190,6 @@ def _how(record: Result, *names: str) -> dict[str, Any]:
     }
 
 
-def _model(model: Model) -> dict[str, Any]:
-    return {"name": model.label, "hash": model.hash, "definition": model.to_dict()}
-
-
 def _read_model(data: dict[str, Any]) -> Model:
     return Model.model_validate(data["model"]["definition"])
 
@@ -202,33 +199,23 @@ def _dump(data: dict[str, Any]) -> str:
 
 
 def save(record: Result, path: str | Path) -> None:
-    """Write a result by the ending of its path; nothing is left behind if that fails."""
+    """Write a result by the ending of its path: .json, .csv, or else a folder."""
     target = Path(path)
-    ending = target.suffix.lower()
-    try:
-        if ending == ".json":
-            write_whole(target, record.to_json())
-        elif ending == ".csv":
-            write_whole(target, record.summary.to_csv())
-        else:
+    check_writable(target)
+    match target.suffix.lower():
+        case ".json":
+            write_text(target, record.to_json())
+        case ".csv":
+            write_text(target, record.summary.to_csv())
+        case ending if is_file_path(target):
+            raise UsageError(f"{path}: results are written to .json, .csv or a run folder, not to {ending}")
+        case _:
             target.mkdir(parents=True, exist_ok=True)
             data = record.to_dict()
             timing = {"seconds": data.pop("seconds")}
-            write_whole(target / "model.toml", record.model.to_toml())
-            write_whole(target / "timing.json", _dump(timing))
-            write_whole(target / "result.json", _dump(data))
-    except OSError as error:
-        raise LoynesError(f"{path}: cannot be written: {error.strerror}") from None
-
-
-def write_whole(path: Path, text: str) -> None:
-    """All of a file or none of it: written beside its place, then moved there."""
-    draft = path.with_name(f".{path.name}.part")
-    try:
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+            write_text(target / "model.toml", record.model.to_toml())
+            write_text(target / "timing.json", _dump(timing))
+            write_text(target / "result.json", _dump(data))
 
 
 def read_result(path: str | Path) -> Result:

@@ -22,15 +22,16 @@ class Table:
 
     def to_rich(self) -> Any:
         from rich import box
+        from rich.markup import escape
         from rich.table import Table as RichTable
 
-        table = RichTable(title=self.title, title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
+        table = RichTable(title=escape(self.title), title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
         for number, column in enumerate(self.columns):
             last = number == len(self.columns) - 1
             prose = last and any(isinstance(row[number], str) and row[number].count(" ") > 5 for row in self.rows)
-            table.add_column(column, justify="left" if number == 0 or prose else "right", no_wrap=not prose)
+            table.add_column(escape(column), justify="left" if number == 0 or prose else "right", no_wrap=not prose)
         for row in self.rows:
-            table.add_row(*(shown(cell) for cell in row))
+            table.add_row(*(escape(shown(cell)) for cell in row))
         return table
 
     def without(self, column: str) -> Table:
@@ -71,9 +72,13 @@ class Table:
         return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{name}</th>" for name in self.columns)
-        body = "".join("<tr>" + "".join(f"<td>{shown(cell)}</td>" for cell in row) + "</tr>" for row in self.rows)
-        return f"<table><caption>{self.title}</caption><tr>{head}</tr>{body}</table>"
+        from html import escape
+
+        head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(shown(cell))}</td>" for cell in row) + "</tr>" for row in self.rows
+        )
+        return f"<table><caption>{escape(self.title)}</caption><tr>{head}</tr>{body}</table>"
 
 
 def shown(cell: Any) -> str:
@@ -96,7 +101,8 @@ def _with_error(value: Estimate) -> str:
     if not math.isfinite(half) or not math.isfinite(centre):
         return f"{_plain(centre)} (no interval)"
     # Two digits of the half-width, and the estimate to the same place: no digit is printed that is only noise.
-    decimals = max(0, 1 - math.floor(math.log10(half)))
-    if decimals > 8:
-        return f"{centre:.3g} ±{half:.1g}"
-    return f"{centre:.{decimals}f} ±{half:.{decimals}f}"
+    decimals = 1 - math.floor(math.log10(half))
+    if max(abs(centre), half) >= 1e7 or decimals > 8:
+        digits = 2 + max(0, math.floor(math.log10(max(abs(centre), half)) - math.log10(half)))
+        return f"{centre:.{min(digits, 12)}g} ±{half:.2g}"
+    return f"{centre:.{max(decimals, 0)}f} ±{half:.{max(decimals, 0)}f}"

@@ -40,11 +40,12 @@ class Samples:
 
 
 def initial_length(table: JobTable) -> int:
-    """A power of two blocks in which the rarest class is expected four times, and every server twice.
+    """A power of two blocks in which the rarest class, or branch of one's law, is expected four times.
 
     Shorter starts agree too soon: if the rare big job is missing from both M_n and M_2n, they are equal and wrong.
     """
-    rarest = float(np.min(class_probabilities(table)))
+    branches = np.repeat(class_probabilities(table), np.diff(table.first)) / table.stretch
+    rarest = float(np.min(branches))
     wanted = min(max(4.0 / rarest, 2.0 * table.servers, BLOCK), 2.0**22)
     return BLOCK << max(0, math.ceil(math.log2(wanted / BLOCK)))
 

@@ -65,7 +65,7 @@ class Check:
     def to_dict(self) -> dict[str, Any]:
         m = self.model
         return {
-            "model": {"name": m.label, "hash": m.hash, "definition": m.to_dict()},
+            "model": m.identity(),
             "ideal": m.ideal,
             "mean_service": m.mean_service,
             "work": m.work,

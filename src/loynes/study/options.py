@@ -8,7 +8,11 @@ from dataclasses import dataclass
 from loynes.errors import UnstableError, UsageError
 from loynes.estimate import Estimate
 from loynes.model import Model
+from loynes.model.fields import LARGEST, SMALLEST
 from loynes.study.progress import Progress, silent
+
+# How many jobs a run may take unless told otherwise: a minute or a few.
+MAX_JOBS = 4e9
 
 # How well the threshold is known before a rate is judged by it, and how well where the rate comes near.
 JUDGED_WITHIN = 0.01
@@ -34,9 +38,9 @@ def check_common(
     _between("precision", precision, 0.0, 1.0)
     _between("confidence", confidence, 0.0, 1.0)
     _at_least("seed", seed, 0, 2**64 - 1)
-    _at_least("replicas", replicas, 2, 2**32 - 1)
+    _at_least("replicas", replicas, 2, 100_000)
     _at_least("samples", samples, 2, 2**32 - 1)
-    _at_least("confirmations", confirmations, 1, 64)
+    _at_least("confirmations", confirmations, 1, 8)
     _at_least("burn-in", burn_in, 0, 2**62)
     _at_least("initial-length", initial_length, 1, 2**29)
     _at_least("max-jobs", max_jobs, 1, math.inf)
@@ -49,8 +53,8 @@ def _between(name: str, value: float | None, low: float, high: float) -> None:
 
 def _at_least(name: str, value: float | None, low: float, high: float) -> None:
     if value is not None and not low <= value <= high:
-        limit = f"at least {low:g}" if value < low else f"at most {high:g}"
-        raise UsageError(f"{name} {value:g}: must be {limit}")
+        limit = f"at most {high}" if value > high else f"at least {low}"
+        raise UsageError(f"{name} {value}: must be {limit}")
 
 
 @dataclass(frozen=True)
@@ -82,13 +86,13 @@ def asked_rate(
             raise UsageError(
                 "the model has no arrivals.rate; say --rate R (jobs per unit of time) or --load X (0 to 1)"
             )
-        if not 0 < rate < math.inf:
+        if not SMALLEST <= rate <= LARGEST:
             raise UsageError(f"rate {rate:g}: must be a finite number above 0")
         if rate >= model.ideal:
             raise UnstableError(
                 f"rate {rate:g} is unstable: {model.servers} servers take less than {model.ideal:.6g} even unblocked"
             )
-    elif not 0 < load < math.inf:
+    elif not 1e-9 <= load < math.inf:
         raise UsageError(f"load {load:g}: must be above 0 and below 1")
     elif load >= 1:
         raise UnstableError(f"load {load:g} is unstable: it must be below 1, a fraction of the threshold")
@@ -98,12 +102,15 @@ def asked_rate(
             model, precision=precision, max_jobs=max_jobs, seed=seed, backend=backend, progress=progress
         ).threshold
 
-    found = threshold(JUDGED_WITHIN, JUDGED_BY_JOBS)
-    if load is not None:
+    if rate is None:
+        assert load is not None
+        # Waits grow like 1 / (1 - load): what is left to the threshold must be known, not only the threshold.
+        found = threshold(max(JUDGED_WITHIN * (1 - load), 1e-4), JUDGED_BY_JOBS)
         rate = load * found.estimate
-    assert rate is not None
-    if found.low <= rate < found.high:
-        found = threshold(JUDGED_NEARLY_WITHIN, JUDGED_NEARLY_BY_JOBS)
+    else:
+        found = threshold(JUDGED_WITHIN, JUDGED_BY_JOBS)
+        if found.low <= rate < found.high:
+            found = threshold(JUDGED_NEARLY_WITHIN, JUDGED_NEARLY_BY_JOBS)
     warnings: tuple[str, ...] = ()
     bracket = f"{found.estimate:.5g}, in [{found.low:.5g}, {found.high:.5g}]"
     if rate >= found.estimate:

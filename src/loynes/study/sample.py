@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from loynes._version import __version__
-from loynes.errors import LoynesError, UsageError
+from loynes.errors import UsageError
 from loynes.estimate import Estimate
 from loynes.inputs.tables import job_table
 from loynes.model import Model
 from loynes.model import load as read
+from loynes.results.files import check_writable, whole_file
 from loynes.results.table import Table
 from loynes.stationary.backward import Samples, backward_samples
 from loynes.study.options import asked_rate, check_common
@@ -62,7 +63,7 @@ class SampleFile:
     def to_dict(self) -> dict[str, Any]:
         names = ("rate", "method", "samples", "jobs", "longest", "seconds", "seed", "version")
         return {
-            "model": {"name": self.model.label, "hash": self.model.hash, "definition": self.model.to_dict()},
+            "model": self.model.identity(),
             "path": str(self.path),
             "load": self.load,
             "threshold": self.threshold.to_dict(),
@@ -96,8 +97,7 @@ def sample(
     write = {".parquet": _write_parquet, ".csv": _write_csv}.get(target.suffix.lower())
     if write is None:
         raise UsageError(f"{target}: samples are written to a .parquet or .csv file")
-    if not target.parent.is_dir():
-        raise LoynesError(f"{target}: cannot be written: the folder {target.parent} does not exist")
+    check_writable(target)
     model = read(model)
     asked = asked_rate(model, rate, load, seed=seed, backend=backend, progress=progress)
     table = job_table(model, asked.rate)
@@ -120,14 +120,8 @@ def sample(
         "method": method,
         "loynes": __version__,
     }
-    draft = target.with_name(f".{target.name}.part")
-    try:
+    with whole_file(target) as draft:
         write(draft, model.servers, batches(), origin)
-        draft.replace(target)
-    except OSError as error:
-        raise LoynesError(f"{target}: cannot be written: {error.strerror}") from None
-    finally:
-        draft.unlink(missing_ok=True)
     return SampleFile(
         model=model.with_rate(asked.rate),
         path=target,

@@ -13,16 +13,16 @@ from loynes.errors import UsageError
 from loynes.estimate import Estimate
 from loynes.inputs.tables import job_table, needs_of
 from loynes.kernels.backends import backend as choose
+from loynes.kernels.reference import whole_blocks
 from loynes.model import Model, load
 from loynes.results.records import Threshold
 from loynes.stationary.backward import initial_length
-from loynes.study.options import check_common
+from loynes.study.options import MAX_JOBS, check_common
 from loynes.study.progress import Progress, silent
 from loynes.threshold.doubling import doubling
 from loynes.threshold.piles import Mix, Piles
 
 DISCIPLINES = ("fcfs",)
-MAX_JOBS = 4e9
 
 
 def stability(
@@ -51,7 +51,7 @@ def stability(
     piles = Piles(table, needs_of(model), mix, seed=seed, replicas=replicas or mix.replicas, backend=backend)
     doubled = doubling(
         piles,
-        initial_length(table),
+        min(initial_length(table), whole_blocks(int(min(max_jobs, MAX_JOBS) / (2 * piles.replicas)))),
         precision=precision,
         confidence=confidence,
         max_jobs=max_jobs,
@@ -60,10 +60,12 @@ def stability(
     warnings: tuple[str, ...] = ()
     if not doubled.settled:
         width = 2.0 * doubled.threshold.relative
-        warnings = (
-            f"stopped at {piles.jobs:.3g} jobs with a bracket of relative width {width:.2g}, "
-            f"above the precision {precision:g}; allow more with --max-jobs",
-        )
+        reached = f"a bracket of relative width {width:.2g}, above the precision {precision:g}"
+        if width <= precision:
+            reached = f"two successive estimates that do not yet agree to {precision:g}"
+        warnings += (f"stopped at {piles.jobs:.3g} jobs with {reached}; allow more with --max-jobs",)
+    if model.highest_moment < 2:
+        warnings += ("a service has no finite variance, so the bracket's confidence cannot be trusted",)
     found = doubled.threshold
     # No discipline serves more work than there are servers.
     bounded = Estimate(min(found.estimate, model.ideal), min(found.low, model.ideal), min(found.high, model.ideal))

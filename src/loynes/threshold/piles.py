@@ -125,13 +125,14 @@ class Regressed:
 
 def regressed_mean(values: Array, controls: Array, confidence: float) -> Regressed:
     """The intercept of a linear regression of independent values on controls of expectation 0, with its interval."""
-    count, width = controls.shape
-    design = np.hstack([np.ones((count, 1)), controls])
-    # Singular values below the cut belong to controls that did not vary.
+    count = len(values)
+    spreads = controls.std(axis=0)
+    varied = spreads > 0
+    design = np.hstack([np.ones((count, 1)), controls[:, varied] / spreads[varied]])
     inverse = np.linalg.pinv(design, rcond=1e-12)
     fit = inverse @ values
     residual = values - design @ fit
-    freedom = count - 1 - width
+    freedom = count - int(np.linalg.matrix_rank(design))
     spread = float(residual @ residual) / freedom
     half = student(confidence, freedom + 1) * math.sqrt(spread * float(inverse[0] @ inverse[0]))
     centre = float(fit[0])

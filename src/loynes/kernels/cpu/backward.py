@@ -14,8 +14,8 @@ from loynes.kernels.reference import BLOCK
 def backward(table, as_runs, seed, stream, first_replica, initial, confirmations, longest, W, length, doublings):
     """One sample a row of W: double n from `initial` until M_n = M_2n, all of it, `confirmations` times in a row.
 
-    length[r] is the n whose doubling confirmed it last, doublings[r] how often n was doubled; a sample that has not
-    settled at n = `longest` keeps length 0 and the last workload. `initial` is a multiple of BLOCK.
+    length[r] is the last, longest n, doublings[r] how often n was doubled; a sample that has not settled by n =
+    `longest` keeps length 0 and the last workload. `initial` is a multiple of BLOCK.
     """
     block = new_block()
     state = new_state(table.servers, as_runs)

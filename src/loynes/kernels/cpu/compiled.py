@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,5 +37,7 @@ def compiled(function: Callable[..., Any]) -> Any:
     """The decorator of every kernel."""
     # error_model="numpy": a division needs no test for zero, so loops with one still vectorise.
     dispatcher = njit(nogil=True, error_model="numpy")(function)
-    dispatcher._cache = _Cache(function)
+    # Where neither the package's folder nor the user's cache can be written, every process compiles anew.
+    with suppress(RuntimeError):
+        dispatcher._cache = _Cache(function)
     return dispatcher
