@@ -59,9 +59,8 @@ def kernels() -> None:
         rate = RATES.get(name, 0.6 * model.ideal if name != "five-class-hyperexponential" else 0.5 * model.ideal)
         one = forward_rate(model, rate, 1)
         many = forward_rate(model, rate, cores())
-        form = (
-            f"{'runs' if use_runs(job_table(model, rate)) else 'dense'}, every {look_every(job_table(model, rate))}th"
-        )
+        table = job_table(model, rate)
+        form = f"{'runs' if use_runs(table) else 'dense'}, every {look_every(table)} jobs"
         wanted = f"{WANTED[name] / 1e6:.0f} M" if name in WANTED else ""
         simpy = ratio = ""
         if name in RATES:

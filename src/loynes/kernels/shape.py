@@ -22,7 +22,7 @@ def dense_cost(servers: int) -> float:
 
 
 def runs_cost(runs: float) -> float:
-    return 20.0 + 6.0 * math.log2(runs) + 0.05 * runs
+    return 18.5 + 5.0 * math.log2(runs) + 0.05 * runs
 
 
 def use_runs(table: JobTable) -> bool:
