@@ -53,3 +53,18 @@ def test_links_lead_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
             if "://" not in target:
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_every_law_of_the_models_page_is_read() -> None:
+    import tomllib
+
+    from loynes.model import load
+
+    page = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
+    assert load(tomllib.loads(example)).rate == 1.35
+    laws = re.findall(r"^\| `(\{ law = .*? \})` \|", page, flags=re.MULTILINE)
+    assert len(laws) == 11
+    for law in laws:
+        service = tomllib.loads(f"service = {law}")
+        load({"servers": 1, "classes": [service | {"need": 1, "probability": 1}]})

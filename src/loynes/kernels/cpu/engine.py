@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,29 +40,35 @@ def run_forward(
     workers: int | None = None,
 ) -> None:
     """Advance all replicas (rows of W) through jobs begin .. end-1, adding to the tally if `observe`."""
-    as_runs, stride = use_runs(table), look_every(table)
-    for start, stop in _stretches(begin, end):
-        each(
-            (
-                lambda rows=rows, start=start, stop=stop: forward(  # type: ignore[misc]
-                    table,
-                    needs,
-                    as_runs,
-                    stride,
-                    np.uint64(seed),
-                    stream,
-                    rows.start,
-                    start,
-                    stop,
-                    observe,
-                    W[rows],
-                    _tally_rows(tally, rows),
-                )
-                for rows in _groups(len(W), stop - start, workers)
-            ),
-            workers,
-            done,
-        )
+    as_runs, stride, key = use_runs(table), look_every(table), np.uint64(seed)
+
+    def task(rows: slice, start: int, stop: int) -> None:
+        part = Tally(tally.per_unit, *_views(tally[1:], rows))
+        forward(table, needs, as_runs, stride, key, stream, rows.start, start, stop, observe, W[rows], part)
+
+    _over(begin, end, len(W), task, done, workers)
+
+
+def run_pile(
+    table: JobTable,
+    needs: Needs,
+    seed: int,
+    stream: int,
+    begin: int,
+    end: int,
+    H: NDArray[np.float64],
+    heap: Heap,
+    done: Done = None,
+    workers: int | None = None,
+) -> None:
+    """Pile jobs begin .. end-1 on all replicas (rows of H)."""
+    as_runs, stride, key = use_runs(table), look_every(table), np.uint64(seed)
+
+    def task(rows: slice, start: int, stop: int) -> None:
+        part = Heap(*_views(heap, rows))
+        pile(table, needs, as_runs, stride, key, stream, rows.start, start, stop, H[rows], part)
+
+    _over(begin, end, len(H), task, done, workers)
 
 
 def run_backward(
@@ -79,71 +86,28 @@ def run_backward(
     workers: int | None = None,
 ) -> None:
     """One backward sample a row of W, replicas first_replica, first_replica + 1, ..."""
-    as_runs = use_runs(table)
-    each(
-        (
-            lambda rows=rows: backward(  # type: ignore[misc]
-                table,
-                as_runs,
-                np.uint64(seed),
-                stream,
-                first_replica + rows.start,
-                initial,
-                confirmations,
-                longest,
-                W[rows],
-                length[rows],
-                doublings[rows],
-            )
-            for rows in _groups(len(W), 4 * initial, workers)
-        ),
-        workers,
-        done,
-    )
+    as_runs, key = use_runs(table), np.uint64(seed)
+
+    def task(rows: slice) -> None:
+        first, out = first_replica + rows.start, (W[rows], length[rows], doublings[rows])
+        backward(table, as_runs, key, stream, first, initial, confirmations, longest, *out)
+
+    each((partial(task, rows) for rows in _groups(len(W), 4 * initial, workers)), workers, done)
 
 
-def run_pile(
-    table: JobTable,
-    needs: Needs,
-    seed: int,
-    stream: int,
+def _over(
     begin: int,
     end: int,
-    H: NDArray[np.float64],
-    heap: Heap,
-    done: Done = None,
-    workers: int | None = None,
+    rows: int,
+    task: Callable[[slice, int, int], None],
+    done: Done,
+    workers: int | None,
 ) -> None:
-    """Pile jobs begin .. end-1 on all replicas (rows of H)."""
-    as_runs, stride = use_runs(table), look_every(table)
-    for start, stop in _stretches(begin, end):
-        each(
-            (
-                lambda rows=rows, start=start, stop=stop: pile(  # type: ignore[misc]
-                    table,
-                    needs,
-                    as_runs,
-                    stride,
-                    np.uint64(seed),
-                    stream,
-                    rows.start,
-                    start,
-                    stop,
-                    H[rows],
-                    _heap_rows(heap, rows),
-                )
-                for rows in _groups(len(H), stop - start, workers)
-            ),
-            workers,
-            done,
-        )
-
-
-def _stretches(begin: int, end: int) -> Iterator[tuple[int, int]]:
-    assert begin % BLOCK == 0
-    assert end % BLOCK == 0
+    """All rows through jobs begin .. end-1, a stretch of jobs at a time."""
+    assert begin % BLOCK == end % BLOCK == 0
     for start in range(begin, end, TASK_JOBS):
-        yield start, min(start + TASK_JOBS, end)
+        stop = min(start + TASK_JOBS, end)
+        each((partial(task, group, start, stop) for group in _groups(rows, stop - start, workers)), workers, done)
 
 
 def _groups(rows: int, jobs: int, workers: int | None) -> Iterator[slice]:
@@ -154,12 +118,6 @@ def _groups(rows: int, jobs: int, workers: int | None) -> Iterator[slice]:
         yield slice(start, min(start + size, rows))
 
 
-def _tally_rows(tally: Tally, rows: slice) -> Tally:
-    """The same tally, only these replicas; the arrays are views."""
-    columns: Any = (column[rows] for column in tally[1:])
-    return Tally(tally.per_unit, *columns)
-
-
-def _heap_rows(heap: Heap, rows: slice) -> Heap:
-    columns: Any = (column[rows] for column in heap)
-    return Heap(*columns)
+def _views(columns: Any, rows: slice) -> Any:
+    """The same arrays, only these replicas."""
+    return (column[rows] for column in columns)
