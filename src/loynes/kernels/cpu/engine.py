@@ -13,7 +13,7 @@ from loynes.inputs.tables import JobTable, Needs
 from loynes.kernels.cpu.backward import backward
 from loynes.kernels.cpu.forward import forward
 from loynes.kernels.cpu.pile import pile
-from loynes.kernels.cpu.threads import cores, each
+from loynes.kernels.cpu.threads import cores, run_lines
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.shape import look_every, use_runs
 from loynes.kernels.tally import Heap, Tally
@@ -21,7 +21,7 @@ from loynes.kernels.tally import Heap, Tally
 NAME = "cpu"
 
 # Long enough that starting a task costs nothing, short enough that Ctrl-C and progress are prompt.
-TASK_JOBS = 1 << 20
+TASK_JOBS = 1 << 19
 
 Done = Callable[[], None] | None
 
@@ -92,7 +92,7 @@ def run_backward(
         first, out = first_replica + rows.start, (W[rows], length[rows], doublings[rows])
         backward(table, as_runs, key, stream, first, initial, confirmations, longest, *out)
 
-    each((partial(task, rows) for rows in _groups(len(W), 4 * initial, workers)), workers, done)
+    run_lines((iter([partial(task, rows)]) for rows in _groups(len(W), 4 * initial, workers)), workers, done)
 
 
 def _over(
@@ -105,9 +105,12 @@ def _over(
 ) -> None:
     """All rows through jobs begin .. end-1, a stretch of jobs at a time."""
     assert begin % BLOCK == end % BLOCK == 0
-    for start in range(begin, end, TASK_JOBS):
-        stop = min(start + TASK_JOBS, end)
-        each((partial(task, group, start, stop) for group in _groups(rows, stop - start, workers)), workers, done)
+
+    def line(group: slice) -> Iterator[Callable[[], None]]:
+        for start in range(begin, end, TASK_JOBS):
+            yield partial(task, group, start, min(start + TASK_JOBS, end))
+
+    run_lines((line(group) for group in _groups(rows, end - begin, workers)), workers, done)
 
 
 def _groups(rows: int, jobs: int, workers: int | None) -> Iterator[slice]:

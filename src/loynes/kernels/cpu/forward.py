@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from loynes.kernels.cpu.compiled import compiled
@@ -24,32 +26,67 @@ def forward(table, needs, as_runs, stride, seed, stream, first_replica, begin, e
     wait, loss = np.empty(needs.need.size), np.empty(needs.need.size)
     for r in range(W.shape[0]):
         put(state, W[r], as_runs)
+        row = _take_row(tally, r)
         for first in range(begin, end, BLOCK):
             draw_block(table, seed, stream, first_replica + r, first, block)
             now = 0.0
             if observe:
                 for j in range(0, BLOCK, stride):
                     look(state, needs.need, now, wait, loss)
-                    _note(tally, r, needs.weight, wait, loss)
+                    _note(row, needs.weight, wait, loss)
                     now = advance(state, block, j, j + stride, now)
             else:
                 now = advance(state, block, 0, BLOCK, now)
             rebase(state, now)
+        _give_row(tally, r, row)
         get(state, W[r])
 
 
+class Row(NamedTuple):
+    """One replica's tally on its own: rows of the whole share cache lines, which cores would pull from each other."""
+
+    per_unit: float
+    wait: np.ndarray
+    square: np.ndarray
+    none: np.ndarray
+    loss: np.ndarray
+    looks: np.ndarray
+    bins: np.ndarray
+
+
 @compiled
-def _note(tally, r, weight, wait, loss):
-    """Add one observed arrival to row r; its class is averaged over, not drawn."""
-    total, square, none, bins = tally.wait[r], tally.square[r], tally.none[r], tally.bins[r]
+def _take_row(tally, r):
+    return Row(
+        tally.per_unit,
+        tally.wait[r].copy(),
+        tally.square[r].copy(),
+        tally.none[r].copy(),
+        tally.loss[r : r + 1].copy(),
+        tally.looks[r : r + 1].copy(),
+        tally.bins[r],
+    )
+
+
+@compiled
+def _give_row(tally, r, row):
+    tally.wait[r] = row.wait
+    tally.square[r] = row.square
+    tally.none[r] = row.none
+    tally.loss[r] = row.loss[0]
+    tally.looks[r] = row.looks[0]
+
+
+@compiled
+def _note(row, weight, wait, loss):
+    """Add one observed arrival; its class is averaged over, not drawn."""
     expected_loss = 0.0
     for k in range(wait.size):
         w = wait[k]
-        total[k] += w
-        square[k] += w * w
-        none[k] += np.int64(w == 0.0)
-        place = (np.float64(w * tally.per_unit).view(np.int64) >> _SHIFT) - _OFFSET
-        bins[k, min(max(place, 0), BINS - 1)] += np.uint32(1)
+        row.wait[k] += w
+        row.square[k] += w * w
+        row.none[k] += np.int64(w == 0.0)
+        place = (np.float64(w * row.per_unit).view(np.int64) >> _SHIFT) - _OFFSET
+        row.bins[k, min(max(place, 0), BINS - 1)] += np.uint32(1)
         expected_loss += weight[k] * loss[k]
-    tally.loss[r] += expected_loss
-    tally.looks[r] += 1
+    row.loss[0] += expected_loss
+    row.looks[0] += 1

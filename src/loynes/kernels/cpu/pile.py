@@ -22,16 +22,19 @@ def pile(table, needs, as_runs, stride, seed, stream, first_replica, begin, end,
     wait_k, loss_k = np.empty(needs.need.size), np.empty(needs.need.size)
     for r in range(H.shape[0]):
         put(state, H[r], as_runs)
+        # On their own while this replica runs: rows of the whole share cache lines with other cores' rows.
+        jobs, service, base, loss = heap.jobs[r].copy(), heap.service[r].copy(), heap.base[r], heap.loss[r]
         for first in range(begin, end, BLOCK):
             draw_block(table, seed, stream, first_replica + r, first, block)
             for j in range(0, BLOCK, stride):
                 look(state, needs.need, 0.0, wait_k, loss_k)
                 for k in range(needs.need.size):
-                    heap.loss[r] += needs.weight[k] * loss_k[k]
+                    loss += needs.weight[k] * loss_k[k]
                 advance(state, block, j, j + stride, 0.0)
-            heap.base[r] += lower(state)
+            base += lower(state)
             for j in range(BLOCK):
                 c = block.job_class[j]
-                heap.jobs[r, c] += 1
-                heap.service[r, c] += block.service[j]
+                jobs[c] += 1
+                service[c] += block.service[j]
+        heap.jobs[r], heap.service[r], heap.base[r], heap.loss[r] = jobs, service, base, loss
         get(state, H[r])

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
+
+Task = Callable[[], Any]
 
 
 def cores() -> int:
@@ -13,28 +16,29 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def each(
-    tasks: Iterable[Callable[[], Any]], workers: int | None = None, done: Callable[[], None] | None = None
+def run_lines(
+    lines: Iterable[Iterator[Task]], workers: int | None = None, done: Callable[[], None] | None = None
 ) -> None:
-    """Run every task, as many at a time as there are workers; call `done` in this thread after each.
+    """Run lines of tasks side by side: a line's tasks one after the other, any line's as soon as a core is free.
 
-    Tasks are started only as earlier ones end, so an interrupt or an error leaves at most `workers` to be waited for.
+    `done` is called in this thread after each task. An interrupt or an error waits for the tasks that run, no more.
     """
     limit = workers or cores()
-    with ThreadPoolExecutor(limit) as pool:
-        running: set[Future[Any]] = set()
-        for task in tasks:
-            if len(running) >= limit:
-                running = _settle(running, done)
-            running.add(pool.submit(task))
-        while running:
-            running = _settle(running, done)
-
-
-def _settle(running: set[Future[Any]], done: Callable[[], None] | None) -> set[Future[Any]]:
-    finished, rest = wait(running, return_when=FIRST_COMPLETED)
-    for future in finished:
-        future.result()
-        if done is not None:
-            done()
-    return rest
+    ready = deque(lines)
+    running: dict[Future[Any], Iterator[Task]] = {}
+    pool = ThreadPoolExecutor(limit)
+    try:
+        while ready or running:
+            # Twice as many as there are workers, so that none waits for this thread to hand it the next one.
+            while ready and len(running) < 2 * limit:
+                line = ready.popleft()
+                task = next(line, None)
+                if task is not None:
+                    running[pool.submit(task)] = line
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                ready.append(running.pop(future))
+                future.result()
+                if done is not None:
+                    done()
+    finally:
+        pool.shutdown(cancel_futures=True)
