@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import itertools
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba.core.registry import cpu_target
 
 from loynes.inputs.jobs import draw
 from loynes.inputs.tables import JobTable, job_table, needs_of
 from loynes.kernels import reference
-from loynes.kernels.cpu import engine
+from loynes.kernels.cpu import compiled, engine
 from loynes.kernels.cpu.backward import backward
 from loynes.kernels.cpu.forward import forward
 from loynes.kernels.cpu.jobs import draw_block, new_block
@@ -180,3 +183,17 @@ def test_large_models_in_both_forms(name: str) -> None:
     np.testing.assert_array_equal(found[0][0], found[1][0])
     for dense, runs in zip(found[0][1], found[1][1], strict=True):
         np.testing.assert_allclose(dense, runs, rtol=1e-10)
+
+
+def test_a_stale_kernel_cannot_run(tmp_path: Path) -> None:
+    """Numba looks at a function's own file only; our cache key changes with any source a kernel can draw on."""
+    code_generator = cpu_target.target_context.codegen()
+    for kernel in (forward, backward, pile, draw_block):
+        assert kernel._cache._index_key((), code_generator)[-1] == compiled.FINGERPRINT
+    package = Path(compiled.__file__).parents[2]
+    copy = tmp_path / "loynes"
+    shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    assert compiled.fingerprint(copy) == compiled.FINGERPRINT
+    with (copy / "inputs" / "philox.py").open("a") as source:
+        source.write("# changed\n")
+    assert compiled.fingerprint(copy) != compiled.FINGERPRINT

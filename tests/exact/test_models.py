@@ -47,7 +47,7 @@ def test_hash_is_of_the_content() -> None:
 
 def test_frozen() -> None:
     with pytest.raises(Exception, match="frozen"):
-        load(GOOD).servers = 3  # type: ignore[misc]
+        load(GOOD).servers = 3
 
 
 def test_python_classes() -> None:

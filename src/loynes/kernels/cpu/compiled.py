@@ -16,8 +16,8 @@ from numba import njit
 from numba.core.caching import FunctionCache
 
 
-def _fingerprint() -> str:
-    package = Path(__file__).parents[2]
+def fingerprint(package: Path) -> str:
+    """A digest of all sources that kernels are made of."""
     digest = hashlib.sha256()
     for folder in ("inputs", "kernels", "kernels/cpu"):
         for source in sorted((package / folder).glob("*.py")):
@@ -25,7 +25,7 @@ def _fingerprint() -> str:
     return digest.hexdigest()
 
 
-FINGERPRINT = _fingerprint()
+FINGERPRINT = fingerprint(Path(__file__).parents[2])
 
 
 class _Cache(FunctionCache):  # type: ignore[misc]  # Numba carries no types
