@@ -12,17 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba.core.registry import cpu_target
 
-from loynes.inputs.jobs import draw
+from loynes.inputs.jobs import Jobs, draw, picks
 from loynes.inputs.tables import JobTable, job_table, needs_of
 from loynes.kernels import reference
 from loynes.kernels.cpu import compiled, engine
 from loynes.kernels.cpu.backward import backward
 from loynes.kernels.cpu.forward import forward
 from loynes.kernels.cpu.jobs import draw_block, new_block
-from loynes.kernels.cpu.pile import pile
+from loynes.kernels.cpu.pile import pile, regenerate
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.tally import BINS, Tally, bin_edges, new_heap, new_tally
-from loynes.model import Model, builtin_names, load
+from loynes.model import Exponential, JobClass, Model, builtin_names, load
+from loynes.threshold.controls import Mix
 from support import LAWS, models
 
 FORMS = [False, True]  # dense, runs
@@ -121,14 +122,14 @@ def test_backward(model: Model, seed: int, confirmations: int) -> None:
 @settings(max_examples=60)
 @given(models(), seeds)
 def test_pile(model: Model, seed: int) -> None:
-    table, needs = job_table(model, None), needs_of(model)
+    table, needs, mix = job_table(model, None), needs_of(model), Mix.of(model)
     H, base = np.zeros(model.servers), 0.0
     for first in range(0, 5 * BLOCK, BLOCK):
         jobs = draw(table, seed, 1, 0, np.arange(first, first + BLOCK))
         H, base = reference.pile_block(H, base, jobs.need, jobs.service)
     for as_runs in FORMS:
-        ours, heap = np.zeros((1, model.servers)), new_heap(1, len(model.classes))
-        pile(table, needs, as_runs, 16, np.uint64(seed), 1, 0, 0, 5 * BLOCK, ours, heap)
+        ours, heap = np.zeros((1, model.servers)), new_heap(1, len(model.classes), len(mix.blocking))
+        pile(table, needs, mix.blockers, as_runs, 16, np.uint64(seed), 1, 0, 0, 5 * BLOCK, ours, heap)
         np.testing.assert_array_equal(ours[0], H)
         assert heap.base[0] == base
         all_jobs = draw(table, seed, 1, 0, np.arange(5 * BLOCK))
@@ -136,6 +137,64 @@ def test_pile(model: Model, seed: int) -> None:
         np.testing.assert_array_equal(heap.jobs[0], np.bincount(all_jobs.job_class, minlength=classes))
         sums = np.bincount(all_jobs.job_class, weights=all_jobs.service, minlength=classes)
         np.testing.assert_allclose(heap.service[0], sums, rtol=1e-12)
+        for place, blocker in enumerate(mix.blocking):
+            np.testing.assert_allclose(heap.blocked[0, place], waited_for(mix, blocker, all_jobs), rtol=1e-12)
+
+
+def waited_for(mix: Mix, blocker: int, jobs: Jobs) -> float:
+    """The sum over the blocker's jobs of the longest conflicting service since its last one, the plain way."""
+    total, since = 0.0, [0.0]
+    for job_class, service in zip(jobs.job_class, jobs.service, strict=True):
+        if job_class == blocker:
+            total, since = total + max(since), [0.0]
+        elif mix.conflict[blocker, job_class]:
+            since.append(service)
+    return total
+
+
+@settings(max_examples=40)
+@given(models(), seeds)
+def test_regeneration(model: Model, seed: int) -> None:
+    """On to the first job that needs all servers, which leaves the pile flat."""
+    whole = JobClass(need=model.servers, probability=0.02, service=Exponential(mean=1.0))
+    rest = [c.model_copy(update={"name": c.label, "probability": 0.98 * c.probability}) for c in model.classes]
+    model = Model(servers=model.servers, classes=(*rest, whole))
+    table, mix = job_table(model, None), Mix.of(model)
+    H, base, end = np.zeros(model.servers), 0.0, 0
+    while True:
+        jobs = draw(table, seed, 1, 2, np.arange(end, end + BLOCK))
+        found = np.flatnonzero(jobs.need == model.servers)
+        last = int(found[0]) + 1 if found.size else BLOCK
+        H, base = reference.pile_block(H, base, jobs.need[:last], jobs.service[:last])
+        end += last
+        if found.size:
+            break
+    assert np.all(H == 0)
+    for as_runs in FORMS:
+        ours = np.zeros((1, model.servers))
+        heap = new_heap(1, len(model.classes), len(mix.blocking))
+        regenerate(table, mix.blockers, as_runs, np.uint64(seed), 1, 2, 0, ours, heap)
+        np.testing.assert_array_equal(ours[0], H)
+        assert (heap.base[0], heap.jobs[0].sum()) == (base, end)
+
+
+@settings(max_examples=40)
+@given(models(), seeds)
+def test_random_assignment(model: Model, seed: int) -> None:
+    table, mix, s = job_table(model, None), Mix.of(model), model.servers
+    H, base, lost = np.zeros(s), 0.0, 0.0
+    for first in range(0, 3 * BLOCK, BLOCK):
+        jobs = draw(table, seed, 1, 4, np.arange(first, first + BLOCK))
+        for j, (a, sigma) in enumerate(zip(jobs.need, jobs.service, strict=True)):
+            moved = min(a, s - a)
+            H, loss = reference.random_step(H, a, sigma, picks(seed, 1, 4, first + j, moved, s))
+            lost += loss
+        H, base = H - H.min(), base + H.min()
+    ours, heap = np.zeros((5, s)), new_heap(5, len(model.classes), len(mix.blocking))
+    engine.run_random_pile(table, needs_of(model), mix.blockers, seed, 1, 0, 3 * BLOCK, ours, heap)
+    np.testing.assert_array_equal(ours[4], H)
+    assert heap.base[4] == base
+    np.testing.assert_allclose(heap.loss[4], lost, rtol=1e-9)
 
 
 def run(model: Model, cuts: list[int], workers: int, rows: int = 5) -> tuple[np.ndarray, Tally]:

@@ -105,8 +105,17 @@ def schema() -> None:
 def stability(
     model: ModelArgument,
     precision: Annotated[float, typer.Option("--precision", help="Relative width of the bracket to reach.")] = 0.005,
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method",
+            metavar="auto|bracket|regenerative|doubling",
+            help="Bounds from the pile's ends, cycles between jobs that need all servers, or the paper's Algorithm 2.",
+        ),
+    ] = "auto",
     discipline: Annotated[
-        str, typer.Option("--discipline", metavar="fcfs", help="How servers are given out.")
+        str,
+        typer.Option("--discipline", metavar="fcfs|random", help="Take the servers free first, or random ones."),
     ] = "fcfs",
     replicas: Annotated[
         int | None, typer.Option("--replicas", help="Independent piles; default by the number of classes.")
@@ -131,6 +140,7 @@ def stability(
             chosen,
             precision=precision,
             confidence=confidence,
+            method=method,
             discipline=discipline,
             replicas=replicas,
             max_jobs=max_jobs,

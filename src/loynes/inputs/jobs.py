@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from loynes.inputs import tables
 from loynes.inputs.elementary import exp, log
-from loynes.inputs.philox import long_uniform, short_uniform, words
+from loynes.inputs.philox import ASSIGNMENT, GROUP_SHIFT, long_uniform, short_uniform, words
 from loynes.inputs.tables import JobTable
 
 SMALLEST = 2.0**-53
@@ -32,6 +32,20 @@ def draw(table: JobTable, seed: int, stream: int, replica: int, index: NDArray[n
     gap = -log(short_uniform(word_1)) * table.gap_mean
     service = services(table, job_class, long_uniform(word_2, word_3))
     return Jobs(job_class, table.need[job_class], service, gap)
+
+
+def picks(seed: int, stream: int, replica: int, index: int, count: int, servers: int) -> NDArray[np.int64]:
+    """Random assignment's choices for one job: move server picks[i] >= i to place i, for i = 0, 1, ... in turn.
+
+    A place is drawn as word x range / 2^32, which is uniform to 2^-32 of a server.
+    """
+    groups = np.arange(-(-count // 4))
+    word = np.concatenate(
+        [np.ravel(words(seed, stream | ASSIGNMENT | int(g) << GROUP_SHIFT, replica, np.array([index]))) for g in groups]
+        or [np.empty(0, np.uint64)]
+    )[:count]
+    place = np.arange(count, dtype=np.int64)
+    return place + ((word * (servers - place).astype(np.uint64)) >> np.uint64(32)).astype(np.int64)
 
 
 def services(table: JobTable, job_class: NDArray[np.int64], u: NDArray[np.float64]) -> NDArray[np.float64]:

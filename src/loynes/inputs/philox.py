@@ -22,6 +22,10 @@ STREAM_STATIONARY = 0
 STREAM_PILE = 1
 STREAM_PILOT = 2
 STREAM_RESPONSE = 3
+# Added to a stream's number: the words that pick a job's servers under random assignment, four picks a word group,
+# the group's number above it.
+ASSIGNMENT = 0x80
+GROUP_SHIFT = 8
 
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)

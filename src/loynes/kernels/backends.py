@@ -10,7 +10,7 @@ NAMES = ("auto", "cpu", "cuda")
 
 
 def backend(name: str) -> ModuleType:
-    """The engine of a backend: a module with NAME, run_forward, run_backward and run_pile."""
+    """The engine of a backend: a module with NAME and its functions run_*."""
     if name not in NAMES:
         raise UsageError(f"backend {name!r}: must be one of {', '.join(NAMES)}")
     if name == "cuda":

@@ -63,3 +63,19 @@ def pile_block(H: Array, base: float, need: Ints, service: Array) -> tuple[Array
     """The saturated system: no gaps, nothing is clipped. Heights are `base` + H, with H[0] = 0 at blocks' ends."""
     H, _, _ = advance_block(H, need, service, np.zeros(len(need)))
     return H - H[0], base + H[0]
+
+
+def random_step(H: Array, a: int, sigma: float, picks: Ints) -> tuple[Array, float]:
+    """Random assignment on a pile, servers in any order: the heights after the job, and its HOL loss.
+
+    Servers are swapped to the front as `picks` says (see `inputs.jobs.picks`): the job's own, or the others if it needs
+    more than half.
+    """
+    H = H.copy()
+    for i, pick in enumerate(picks):
+        H[i], H[pick] = H[pick], H[i]
+    own = slice(0, a) if len(picks) == a else slice(len(picks), None)
+    start = float(np.max(H[own]))
+    loss = float(np.sum(start - H[own]))
+    H[own] = start + sigma
+    return H, loss

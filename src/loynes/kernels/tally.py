@@ -58,9 +58,27 @@ class Heap(NamedTuple):
     loss: NDArray[np.float64]  # [replica], sum of the expected HOL loss of observed jobs
     jobs: NDArray[np.int64]  # [replica, class], jobs piled
     service: NDArray[np.float64]  # [replica, class], sum of their services
+    blocked: NDArray[np.float64]  # [replica, blocker], sum of the longest services that its jobs had to wait for
+    longest: NDArray[np.float64]  # [replica, blocker], the longest such service since its last job
 
 
-def new_heap(replicas: int, classes: int) -> Heap:
+def new_heap(replicas: int, classes: int, blockers: int) -> Heap:
     return Heap(
-        np.zeros(replicas), np.zeros(replicas), np.zeros((replicas, classes), np.int64), np.zeros((replicas, classes))
+        np.zeros(replicas),
+        np.zeros(replicas),
+        np.zeros((replicas, classes), np.int64),
+        np.zeros((replicas, classes)),
+        np.zeros((replicas, blockers)),
+        np.zeros((replicas, blockers)),
     )
+
+
+def copy_heap(heap: Heap) -> Heap:
+    return heap._make(column.copy() for column in heap)
+
+
+class Blockers(NamedTuple):
+    """Classes that cannot start while jobs of certain others run."""
+
+    of_class: NDArray[np.int64]  # class -> blocker, or -1
+    waits_for: NDArray[np.float64]  # [class, blocker], 1 where the blocker has to wait for the class, else 0

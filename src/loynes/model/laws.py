@@ -52,6 +52,11 @@ class Law(Record):
         """Coefficient of variation: standard deviation over mean."""
         return math.sqrt(self.variance) / self.mean
 
+    @property
+    def edges(self) -> tuple[float, ...]:
+        """Where the distribution function jumps or bends: integrals over it are cut there."""
+        return ()
+
     def cdf(self, x: ArrayLike) -> Array:
         """P(X <= x), 0 for negative x."""
         raise NotImplementedError
@@ -216,6 +221,10 @@ class BoundedPareto(Law):
     def variance(self) -> float:
         return self.low**2 * max(0.0, self._moment(2) - self._moment(1) ** 2)
 
+    @property
+    def edges(self) -> tuple[float, ...]:
+        return (self.low, self.high)
+
     def cdf(self, x: ArrayLike) -> Array:
         y = np.clip(np.asarray(x, dtype=np.float64), self.low, self.high)
         return np.asarray(
@@ -259,6 +268,10 @@ class Pareto(Law):
     def light_tail(self) -> bool:
         return False
 
+    @property
+    def edges(self) -> tuple[float, ...]:
+        return (self.low,)
+
     def cdf(self, x: ArrayLike) -> Array:
         y = np.maximum(np.asarray(x, dtype=np.float64), self.low)
         return np.asarray(-np.expm1(self.shape * np.log(self.low / y)))
@@ -277,6 +290,10 @@ class Deterministic(Law):
     @property
     def variance(self) -> float:
         return 0.0
+
+    @property
+    def edges(self) -> tuple[float, ...]:
+        return (self.value,)
 
     def cdf(self, x: ArrayLike) -> Array:
         return np.asarray(np.asarray(x, dtype=np.float64) >= self.value, dtype=np.float64)
@@ -302,6 +319,10 @@ class Uniform(Law):
     @property
     def variance(self) -> float:
         return (self.high - self.low) ** 2 / 12.0
+
+    @property
+    def edges(self) -> tuple[float, ...]:
+        return (self.low, self.high)
 
     def cdf(self, x: ArrayLike) -> Array:
         return np.clip((np.asarray(x, dtype=np.float64) - self.low) / (self.high - self.low), 0.0, 1.0)
@@ -404,6 +425,10 @@ class Mixture(Law):
     @property
     def light_tail(self) -> bool:
         return all(x.light_tail for x in self.laws)
+
+    @property
+    def edges(self) -> tuple[float, ...]:
+        return tuple(edge for law in self.laws for edge in law.edges)
 
     def cdf(self, x: ArrayLike) -> Array:
         return sum((w * y.cdf(x) for w, y in zip(self.weights, self.laws, strict=True)), np.zeros(()))

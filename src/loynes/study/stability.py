@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from loynes.errors import UsageError
 from loynes.estimate import Estimate
 from loynes.inputs.tables import job_table, needs_of
@@ -19,10 +17,15 @@ from loynes.results.records import Threshold
 from loynes.stationary.backward import initial_length
 from loynes.study.options import MAX_JOBS, check_common
 from loynes.study.progress import Progress, silent
+from loynes.threshold.bracket import bracket
+from loynes.threshold.controls import Mix
 from loynes.threshold.doubling import doubling
-from loynes.threshold.piles import Mix, Piles
+from loynes.threshold.piles import Piles
 
-DISCIPLINES = ("fcfs",)
+DISCIPLINES = ("fcfs", "random")
+METHODS = ("auto", "bracket", "regenerative", "doubling")
+# Cycles a replica should see, on average, for the regenerative formula to be worth its last, unfinished one.
+CYCLES = 8
 
 
 def stability(
@@ -30,6 +33,7 @@ def stability(
     *,
     precision: float = 0.005,
     confidence: float = 0.99,
+    method: str = "auto",
     discipline: str = "fcfs",
     replicas: int | None = None,
     max_jobs: float = MAX_JOBS,
@@ -39,46 +43,56 @@ def stability(
 ) -> Threshold:
     """The stability threshold, with a bracket that holds it with the given confidence.
 
-    Runs until (high - low) / estimate <= precision and two successive estimates agree to it (the paper's Algorithm 2).
+    Runs until (high - low) / estimate <= precision. Methods: `bracket`, from the pile's top and bottom; `regenerative`,
+    where a class needs all servers; `auto`, the better of these two; `doubling`, the paper's Algorithm 2, which stops
+    when two successive estimates agree to the precision. Disciplines: `fcfs` takes the servers that are free first,
+    `random` (random assignment) picks them blindly.
     """
     began = time.perf_counter()
     check_common(precision=precision, confidence=confidence, seed=seed, replicas=replicas, max_jobs=max_jobs)
     if discipline not in DISCIPLINES:
         raise UsageError(f"discipline {discipline!r}: must be one of {', '.join(DISCIPLINES)}")
+    if method not in METHODS:
+        raise UsageError(f"method {method!r}: must be one of {', '.join(METHODS)}")
     model = load(model)
-    table = job_table(model, None)
-    mix = _mix(model)
-    piles = Piles(table, needs_of(model), mix, seed=seed, replicas=replicas or mix.replicas, backend=backend)
-    doubled = doubling(
-        piles,
-        min(initial_length(table), whole_blocks(int(min(max_jobs, MAX_JOBS) / (2 * piles.replicas)))),
-        precision=precision,
-        confidence=confidence,
-        max_jobs=max_jobs,
-        progress=progress,
+    table, mix = job_table(model, None), Mix.of(model)
+    piles = Piles(
+        table,
+        needs_of(model),
+        mix,
+        seed=seed,
+        replicas=replicas or mix.replicas,
+        discipline=discipline,
+        backend=backend,
     )
+    most = whole_blocks(int(min(max_jobs, MAX_JOBS) / (2 * piles.replicas)))
+    initial, method = _plan(model, mix, method, discipline, initial_length(table), most)
+    limits: dict[str, Any] = {"precision": precision, "confidence": confidence, "max_jobs": max_jobs}
+    if method == "doubling":
+        found = doubling(piles, initial, **limits, watch=progress)
+    else:
+        found = bracket(piles, initial, regenerative=method == "regenerative", **limits, watch=progress)
     warnings: tuple[str, ...] = ()
-    if not doubled.settled:
-        width = 2.0 * doubled.threshold.relative
+    if not found.settled:
+        width = 2.0 * found.threshold.relative
         reached = f"a bracket of relative width {width:.2g}, above the precision {precision:g}"
-        if width <= precision:
+        if method == "doubling":
             reached = f"two successive estimates that do not yet agree to {precision:g}"
         warnings += (f"stopped at {piles.jobs:.3g} jobs with {reached}; allow more with --max-jobs",)
     if model.highest_moment < 2:
         warnings += ("a service has no finite variance, so the bracket's confidence cannot be trusted",)
-    found = doubled.threshold
     # No discipline serves more work than there are servers.
-    bounded = Estimate(min(found.estimate, model.ideal), min(found.low, model.ideal), min(found.high, model.ideal))
+    bounded = Estimate(*(min(x, model.ideal) for x in vars(found.threshold).values()))
     return Threshold(
         model=model,
         threshold=bounded,
         ideal=model.ideal,
-        hol_loss=doubled.hol_loss.within(0.0, model.servers),
+        hol_loss=found.hol_loss.within(0.0, model.servers),
         discipline=discipline,
-        method="doubling",
+        method=method,
         confidence=confidence,
         replicas=piles.replicas,
-        variance_reduction=doubled.reduction,
+        variance_reduction=found.reduction,
         jobs=piles.jobs,
         seconds=time.perf_counter() - began,
         seed=seed,
@@ -87,6 +101,15 @@ def stability(
     )
 
 
-def _mix(model: Model) -> Mix:
-    columns = ((c.probability, c.service.mean, c.service.variance, c.need) for c in model.classes)
-    return Mix(*np.array(list(columns), dtype=np.float64).T)
+def _plan(model: Model, mix: Mix, method: str, discipline: str, initial: int, most: int) -> tuple[int, str]:
+    """The first length, and the method that `auto` stands for."""
+    whole = mix.regenerating
+    if method == "regenerative" and (whole is None or discipline != "fcfs"):
+        need = "a class that needs all servers" if whole is None else "discipline 'fcfs'"
+        raise UsageError(f"method 'regenerative': needs {need}")
+    cycles = whole_blocks(int(CYCLES / mix.probability[whole])) if whole is not None else 0
+    if method == "auto":
+        method = "regenerative" if whole is not None and discipline == "fcfs" and cycles <= most else "bracket"
+    if method == "regenerative":
+        initial = max(initial, cycles)
+    return min(initial, most), method

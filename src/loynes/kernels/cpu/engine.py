@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from loynes.inputs.tables import JobTable, Needs
 from loynes.kernels.cpu.backward import backward
 from loynes.kernels.cpu.forward import forward
-from loynes.kernels.cpu.pile import pile
+from loynes.kernels.cpu.pile import pile, regenerate
+from loynes.kernels.cpu.random_pile import random_pile
 from loynes.kernels.cpu.threads import cores, run_lines
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.shape import look_every, use_runs
-from loynes.kernels.tally import Heap, Tally
+from loynes.kernels.tally import Blockers, Heap, Tally
 
 NAME = "cpu"
 
@@ -52,6 +53,7 @@ def run_forward(
 def run_pile(
     table: JobTable,
     needs: Needs,
+    blockers: Blockers,
     seed: int,
     stream: int,
     begin: int,
@@ -66,9 +68,53 @@ def run_pile(
 
     def task(rows: slice, start: int, stop: int) -> None:
         part = Heap(*_views(heap, rows))
-        pile(table, needs, as_runs, stride, key, stream, rows.start, start, stop, H[rows], part)
+        pile(table, needs, blockers, as_runs, stride, key, stream, rows.start, start, stop, H[rows], part)
 
     _over(begin, end, len(H), task, done, workers)
+
+
+def run_random_pile(
+    table: JobTable,
+    needs: Needs,
+    blockers: Blockers,
+    seed: int,
+    stream: int,
+    begin: int,
+    end: int,
+    H: NDArray[np.float64],
+    heap: Heap,
+    done: Done = None,
+    workers: int | None = None,
+) -> None:
+    """As `run_pile`, with every job's servers drawn at random; rows of H are in no order."""
+    key = np.uint64(seed)
+
+    def task(rows: slice, start: int, stop: int) -> None:
+        part = Heap(*_views(heap, rows))
+        random_pile(table, blockers, key, stream, rows.start, start, stop, H[rows], part)
+
+    _over(begin, end, len(H), task, done, workers)
+
+
+def run_regeneration(
+    table: JobTable,
+    blockers: Blockers,
+    seed: int,
+    stream: int,
+    begin: int,
+    H: NDArray[np.float64],
+    heap: Heap,
+    done: Done = None,
+    workers: int | None = None,
+) -> None:
+    """Pile on from job `begin` until a job that needs all servers has left each replica's pile flat."""
+    as_runs, key = use_runs(table), np.uint64(seed)
+
+    def task(rows: slice) -> None:
+        part = Heap(*_views(heap, rows))
+        regenerate(table, blockers, as_runs, key, stream, rows.start, begin, H[rows], part)
+
+    run_lines((iter([partial(task, rows)]) for rows in _groups(len(H), 1, workers)), workers, done)
 
 
 def run_backward(

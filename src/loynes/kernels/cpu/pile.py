@@ -11,11 +11,11 @@ from loynes.kernels.reference import BLOCK
 
 
 @compiled
-def pile(table, needs, as_runs, stride, seed, stream, first_replica, begin, end, H, heap):
+def pile(table, needs, blockers, as_runs, stride, seed, stream, first_replica, begin, end, H, heap):
     """Pile jobs begin .. end-1 (multiples of BLOCK) of replicas first_replica + r on the heights heap.base[r] + H[r].
 
     H[r, 0] = 0 at every block's end, so that heights keep their precision however high the pile is. Gathered beside it:
-    the expected HOL loss of every stride-th job, and per class the jobs and the sum of their services.
+    the expected HOL loss of every stride-th job, and what control variates need (see `count`).
     """
     block = new_block()
     state = new_state(table.servers, as_runs)
@@ -23,7 +23,8 @@ def pile(table, needs, as_runs, stride, seed, stream, first_replica, begin, end,
     for r in range(H.shape[0]):
         put(state, H[r], as_runs)
         # On their own while this replica runs: rows of the whole share cache lines with other cores' rows.
-        jobs, service, base, loss = heap.jobs[r].copy(), heap.service[r].copy(), heap.base[r], heap.loss[r]
+        jobs, service, blocked, longest = take_counts(heap, r)
+        base, loss = heap.base[r], heap.loss[r]
         for first in range(begin, end, BLOCK):
             draw_block(table, seed, stream, first_replica + r, first, block)
             for j in range(0, BLOCK, stride):
@@ -32,9 +33,56 @@ def pile(table, needs, as_runs, stride, seed, stream, first_replica, begin, end,
                     loss += needs.weight[k] * loss_k[k]
                 advance(state, block, j, j + stride, 0.0)
             base += lower(state)
-            for j in range(BLOCK):
-                c = block.job_class[j]
-                jobs[c] += 1
-                service[c] += block.service[j]
-        heap.jobs[r], heap.service[r], heap.base[r], heap.loss[r] = jobs, service, base, loss
+            count(blockers, block, BLOCK, jobs, service, blocked, longest)
+        heap.base[r], heap.loss[r] = base, loss
+        give_counts(heap, r, jobs, service, blocked, longest)
         get(state, H[r])
+
+
+@compiled
+def regenerate(table, blockers, as_runs, seed, stream, first_replica, begin, H, heap):
+    """Pile on from job `begin` (a multiple of BLOCK) up to and with the first job that needs all servers."""
+    block = new_block()
+    state = new_state(table.servers, as_runs)
+    for r in range(H.shape[0]):
+        put(state, H[r], as_runs)
+        jobs, service, blocked, longest = take_counts(heap, r)
+        first = begin
+        last = BLOCK
+        while last == BLOCK:
+            draw_block(table, seed, stream, first_replica + r, first, block)
+            last = 0
+            while last < BLOCK and block.need[last] < table.servers:
+                last += 1
+            end = min(last + 1, BLOCK)
+            advance(state, block, 0, end, 0.0)
+            heap.base[r] += lower(state)
+            count(blockers, block, end, jobs, service, blocked, longest)
+            first += BLOCK
+        give_counts(heap, r, jobs, service, blocked, longest)
+        get(state, H[r])
+
+
+@compiled
+def count(blockers, block, end, jobs, service, blocked, longest):
+    """Jobs and services by class; and for each blocker, how long a service it would have to wait for."""
+    for j in range(end):
+        c, sigma = block.job_class[j], block.service[j]
+        jobs[c] += 1
+        service[c] += sigma
+        b = blockers.of_class[c]
+        if b >= 0:
+            blocked[b] += longest[b]
+            longest[b] = 0.0
+        for b in range(longest.size):
+            longest[b] = max(longest[b], sigma * blockers.waits_for[c, b])
+
+
+@compiled
+def take_counts(heap, r):
+    return heap.jobs[r].copy(), heap.service[r].copy(), heap.blocked[r].copy(), heap.longest[r].copy()
+
+
+@compiled
+def give_counts(heap, r, jobs, service, blocked, longest):
+    heap.jobs[r], heap.service[r], heap.blocked[r], heap.longest[r] = jobs, service, blocked, longest

@@ -1,0 +1,54 @@
+"""The pile under random assignment: each job takes servers drawn at random, whatever their heights."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loynes.inputs.philox import ASSIGNMENT, GROUP_SHIFT
+from loynes.kernels.cpu.compiled import compiled
+from loynes.kernels.cpu.jobs import draw_block, new_block
+from loynes.kernels.cpu.philox import words
+from loynes.kernels.cpu.pile import count, give_counts, take_counts
+from loynes.kernels.reference import BLOCK
+
+_32, _2, _3 = np.uint64(32), np.int64(2), np.int64(3)
+
+
+@compiled
+def random_pile(table, blockers, seed, stream, first_replica, begin, end, H, heap):
+    """As `pile`, but rows of H are not sorted: who is where is part of the state. Every job's own loss is summed."""
+    block = new_block()
+    s = table.servers
+    near, far = np.empty((4, BLOCK), np.uint64), np.empty((4, 1), np.uint64)
+    for r in range(H.shape[0]):
+        heights = H[r].copy()
+        jobs, service, blocked, longest = take_counts(heap, r)
+        base, loss = heap.base[r], heap.loss[r]
+        for first in range(begin, end, BLOCK):
+            draw_block(table, seed, stream, first_replica + r, first, block)
+            words(seed, stream | ASSIGNMENT, first_replica + r, first, near[0], near[1], near[2], near[3])
+            for j in range(BLOCK):
+                a = block.need[j]
+                moved = min(a, s - a)
+                for i in range(moved):
+                    if i < 4:
+                        word = near[i, j]
+                    else:
+                        if i & _3 == 0:
+                            kind = stream | ASSIGNMENT | ((i >> _2) << GROUP_SHIFT)
+                            words(seed, kind, first_replica + r, first + j, far[0], far[1], far[2], far[3])
+                        word = far[i & _3, 0]
+                    pick = i + np.int64((word * np.uint64(s - i)) >> _32)
+                    heights[i], heights[pick] = heights[pick], heights[i]
+                # The servers moved to the front are the job's, or, if it needs more than half, the others.
+                own = heights[:a] if moved == a else heights[moved:]
+                start = own.max()
+                loss += np.sum(start - own)
+                own[:] = start + block.service[j]
+            bottom = heights.min()
+            heights -= bottom
+            base += bottom
+            count(blockers, block, BLOCK, jobs, service, blocked, longest)
+        heap.base[r], heap.loss[r] = base, loss
+        give_counts(heap, r, jobs, service, blocked, longest)
+        H[r] = heights

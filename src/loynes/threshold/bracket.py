@@ -1,0 +1,91 @@
+"""The stability threshold between two bounds that hold for every length of pile.
+
+The pile's height grows by gamma a job, and the system is stable iff the arrival rate is below 1 / gamma. Started flat,
+E[top of n jobs] / n >= gamma >= E[bottom] / n for every n (sub- and superadditivity, both by monotonicity), so that
+
+    n / E[top]  <=  threshold  <=  n / E[bottom],
+
+and independent replicas put ordinary intervals on both ends.
+
+If a class with probability p needs all servers, its jobs leave the pile flat, and there is nothing to bracket: let S be
+the pile's height just after the first such job that comes after n jobs. S is a sum of np + 1 expected cycles, and a
+cycle has 1 / p jobs on average, so by Wald's identity E[S] = gamma (n + 1 / p), exactly, for every n.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from loynes.estimate import Estimate
+from loynes.kernels.reference import whole_blocks
+from loynes.threshold.controls import regressed_mean
+from loynes.threshold.found import Bracketed, Found, Watch, bracketed, hol_loss, tell
+from loynes.threshold.piles import Heights, Piles, enough_replicas
+
+# The next length is aimed a little beyond what the present one says is needed.
+AIM = 0.9
+LEAST_GROWTH, MOST_GROWTH = 1.25, 4.0
+
+
+def bracket(
+    piles: Piles,
+    initial: int,
+    *,
+    regenerative: bool,
+    precision: float,
+    confidence: float,
+    max_jobs: float,
+    watch: Watch = None,
+) -> Found:
+    """Pile on until (high - low) / estimate <= precision."""
+    piles.extend(initial)
+    states = [piles.state()]
+    length = 2 * initial
+    while True:
+        piles.extend(length)
+        state = piles.state()
+        half = min(states, key=lambda earlier: abs(earlier.length - 0.5 * length))
+        gained = state.since(half)
+        found = _regenerated(piles, state, confidence) if regenerative else None
+        found = found or bracketed(state, gained, piles.mix, confidence)
+        tell(watch, found.threshold, precision)
+        width = 2.0 * found.threshold.relative
+        settled = width <= precision
+        most = whole_blocks(int(max_jobs / piles.replicas))
+        if settled or length >= most:
+            loss = hol_loss(gained, half.length, piles.mix, confidence)
+            return Found(found.threshold, loss, found.reduction, settled)
+        states.append(state)
+        length = min(whole_blocks(int(length * _growth(found.gap, width - found.gap, AIM * precision))), most)
+
+
+def _growth(gap: float, noise: float, wanted: float) -> float:
+    """How much longer piles must be: the gap falls with the length, the noise with its square root."""
+    if not math.isfinite(gap + noise):
+        return MOST_GROWTH
+    root = (noise + math.sqrt(noise * noise + 4.0 * wanted * max(gap, 0.0))) / (2.0 * wanted)
+    return min(max(root * root, LEAST_GROWTH), MOST_GROWTH)
+
+
+def _regenerated(piles: Piles, state: Heights, confidence: float) -> Bracketed | None:
+    """The threshold from complete cycles between jobs that need all servers."""
+    mix = piles.mix
+    whole = mix.regenerating
+    assert whole is not None
+    p = float(mix.probability[whole])
+    ended = piles.regenerated()
+    controls = [ended.plain_controls(mix)]
+    # Sums over blockers have known expectations after n jobs; for the regenerating class also after its own next job.
+    blocked = state.blocked - mix.longest_waited_for(state.length)
+    cycle = mix.longest_in_a_cycle(whole)
+    if cycle is not None:
+        place, expected = cycle
+        blocked[:, place] = ended.blocked[:, place] - expected * (state.length * p + 1.0)
+    controls.append(blocked / state.length)
+    growth = regressed_mean(ended.top / (state.length + 1.0 / p), enough_replicas(np.hstack(controls)), confidence)
+    gamma = growth.estimate
+    if gamma.low <= 0:
+        return None
+    return Bracketed(Estimate(1.0 / gamma.estimate, 1.0 / gamma.high, 1.0 / gamma.low), 0.0, growth.reduction)

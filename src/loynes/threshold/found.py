@@ -1,0 +1,68 @@
+"""What every way to the threshold brings home, and the parts they share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from loynes.estimate import Estimate
+from loynes.threshold.controls import Mix, regressed_mean
+from loynes.threshold.piles import Heights
+
+Watch = Callable[[float, str], None] | None
+
+
+@dataclass(frozen=True)
+class Found:
+    """Threshold with its bracket, servers lost to blocking in saturation, and how it went."""
+
+    threshold: Estimate
+    hol_loss: Estimate
+    reduction: float  # of variance, by control variates
+    settled: bool  # False if max_jobs came before the precision
+
+
+@dataclass(frozen=True)
+class Bracketed:
+    """lambda_c between length / E[top] and length / E[bottom], each end widened by its interval."""
+
+    threshold: Estimate
+    gap: float  # relative distance of the two ends without their intervals: falls with the length
+    reduction: float
+
+
+def bracketed(state: Heights, gained: Heights, mix: Mix, confidence: float) -> Bracketed:
+    """The bracket from piles started flat.
+
+    The estimate is the growth in the second half, `gained`, whose bias is far smaller than that of height over length:
+    of the tops or of the bottoms, whichever is quieter.
+    """
+    controls = state.controls(mix)
+    top = regressed_mean(state.top / state.length, controls, confidence).estimate
+    bottom = regressed_mean(state.bottom / state.length, controls, confidence).estimate
+    later = gained.controls(mix, state.length - gained.length)
+    growths = [regressed_mean(ends / gained.length, later, confidence) for ends in (gained.top, gained.bottom)]
+    growth = min(growths, key=lambda found: found.estimate.half_width)
+    low = 1.0 / top.high
+    high = 1.0 / bottom.low if bottom.low > 0 else math.inf
+    centre = 1.0 / growth.estimate.estimate if growth.estimate.estimate > 0 else high
+    gap = (top.estimate - bottom.estimate) / top.estimate
+    return Bracketed(Estimate(min(max(centre, low), high), low, high), gap, growth.reduction)
+
+
+def hol_loss(gained: Heights, before: int, mix: Mix, confidence: float) -> Estimate:
+    """Server time lost a job over time a job: servers lost, in saturation."""
+    controls = gained.controls(mix, before)
+    lost, grown = gained.loss / gained.length, gained.top / gained.length
+    grown_mean = regressed_mean(grown, controls, confidence).estimate.estimate
+    ratio = regressed_mean(lost, controls, confidence).estimate.estimate / grown_mean
+    half = regressed_mean(lost - ratio * grown, controls, confidence).estimate.half_width / grown_mean
+    return Estimate(ratio, ratio - half, ratio + half)
+
+
+def tell(watch: Watch, found: Estimate, precision: float) -> None:
+    """Noise falls with the square root of the work, so the share done is about (target / width)^2."""
+    if watch is not None:
+        share = min(0.99, (precision / max(2.0 * found.relative, precision)) ** 2)
+        watch(share, f"threshold {found.estimate:.5g} in [{found.low:.5g}, {found.high:.5g}]")
