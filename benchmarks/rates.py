@@ -40,7 +40,9 @@ def forward_rate(model: Model, rate: float, workers: int, seconds: float = 3.0, 
     found = []
     while len(found) < 5:
         began = time.perf_counter()
-        engine.run_forward(table, needs, 1, 0, position, position + jobs, True, W, tally, None, workers)
+        engine.run_forward(
+            table, needs, 1, 0, np.arange(len(W)), position, position + jobs, True, W, tally, None, workers
+        )
         took = time.perf_counter() - began
         position += jobs
         if took < seconds / 5:

@@ -40,6 +40,10 @@ OutOption = Annotated[
         "-o", "--output", metavar="PATH", help="Also write the result: a .json or .csv file, else a run folder."
     ),
 ]
+DeltaOption = Annotated[
+    float | None,
+    typer.Option("--delta", help="How likely a perfect sample may be none (perfect); default 1e-9."),
+]
 MaxJobsOption = Annotated[float, typer.Option("--max-jobs", help="Extend the run to at most so many simulated jobs.")]
 
 
@@ -160,8 +164,14 @@ def evaluate(
     rate: RateOption = None,
     load: LoadOption = None,
     method: Annotated[
-        str, typer.Option("--method", metavar="forward|backward", help="Long chains, or sub-perfect samples.")
-    ] = "forward",
+        str,
+        typer.Option(
+            "--method",
+            metavar="sandwich|perfect|backward|forward",
+            help="Certified: long chains from both sides, or independent samples. Lower bounds: the paper's samples, "
+            "or chains from empty.",
+        ),
+    ] = "sandwich",
     precision: Annotated[
         float, typer.Option("--precision", help="Relative half-width of the overall mean wait to reach.")
     ] = 0.01,
@@ -172,10 +182,11 @@ def evaluate(
         list[float] | None, typer.Option("--exceeds", metavar="X", help="Also P(wait > X). Repeatable.")
     ] = None,
     replicas: Annotated[
-        int | None, typer.Option("--replicas", help="Independent chains (forward); default 32.")
+        int | None, typer.Option("--replicas", help="Independent chains (sandwich, forward); default 128 or fewer.")
     ] = None,
     burn_in: Annotated[
-        int | None, typer.Option("--burn-in", help="Jobs to discard in each chain (forward); default from a pilot.")
+        int | None,
+        typer.Option("--burn-in", help="Jobs to discard in each chain (sandwich, forward); default by a pilot."),
     ] = None,
     confirmations: Annotated[
         int | None,
@@ -185,6 +196,7 @@ def evaluate(
         int | None,
         typer.Option("--initial-length", help="First past to try, in jobs (backward); default by the model."),
     ] = None,
+    delta: DeltaOption = None,
     changes: SetOption = None,
     seed: SeedOption = 1,
     backend: BackendOption = "auto",
@@ -214,12 +226,13 @@ def evaluate(
             burn_in=burn_in,
             confirmations=confirmations,
             initial_length=initial_length,
+            delta=delta,
             max_jobs=max_jobs,
             seed=seed,
             backend=backend,
             progress=progress,
         )
-    output.result(found, [found.summary, found.system_summary], as_json, out)
+    output.result(found, [found.summary, found.system_summary, found.certificate_summary], as_json, out)
 
 
 @app.command(epilog="Example:\n\nloynes sample one-or-all --load 0.5 --samples 10000 -o workloads.parquet")

@@ -6,7 +6,7 @@ A bin is an interval of equal leading bits of wait / unit: 128 bins an octave, f
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,14 @@ def new_tally(replicas: int, needs: int, unit: float) -> Tally:
     )
 
 
+def with_rows(tally: Tally, rows: NDArray[np.int64], other: Tally) -> Tally:
+    """A copy of a tally in which these replicas are those of another."""
+    columns: list[Any] = [np.copy(column) for column in tally[1:]]
+    for column, own in zip(columns, other[1:], strict=True):
+        column[rows] = own
+    return Tally._make([tally.per_unit, *columns])
+
+
 def bin_edges(unit: float) -> NDArray[np.float64]:
     """The BINS + 1 edges: the first is 0, the last stands for everything above."""
     code = (np.arange(BINS + 1, dtype=np.int64) + BIN_OFFSET) << BIN_SHIFT
@@ -74,7 +82,7 @@ def new_heap(replicas: int, classes: int, blockers: int) -> Heap:
 
 
 def copy_heap(heap: Heap) -> Heap:
-    return heap._make(column.copy() for column in heap)
+    return Heap._make(column.copy() for column in heap)
 
 
 class Blockers(NamedTuple):

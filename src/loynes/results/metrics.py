@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import Any, overload
 
 from loynes.estimate import Estimate
 
@@ -80,6 +80,27 @@ class Measures:
     overall: Waits
     classes: dict[str, Waits]
     system: System
+
+
+@overload
+def bracket(lower: Estimate, upper: Estimate) -> Estimate: ...
+@overload
+def bracket(lower: Measures, upper: Measures) -> Measures: ...
+def bracket(lower: Any, upper: Any) -> Any:
+    """One measure, or all of them, from chains below and above stationarity: from the lowest end to the highest.
+
+    What grows (or falls) with the workload lies between the two; a variance or the HOL loss need not, and gets the hull
+    of both intervals all the same. Where the chains have met, both are the same thing and come back as they are.
+    """
+    if lower is upper:
+        return lower
+    if isinstance(lower, Estimate):
+        ends = (lower.low, lower.high, upper.low, upper.high)
+        return Estimate(0.5 * (lower.estimate + upper.estimate), min(ends), max(ends))
+    if isinstance(lower, dict):
+        return {key: bracket(lower[key], upper[key]) for key in lower}
+    parts = {f.name: bracket(getattr(lower, f.name), getattr(upper, f.name)) for f in fields(lower)}
+    return type(lower)(**parts)
 
 
 def system_of(

@@ -15,6 +15,7 @@ from loynes.model.cluster import Model
 from loynes.results.files import check_writable, is_file_path, write_text
 from loynes.results.metrics import System, Waits
 from loynes.results.table import Table
+from loynes.stationary.majorant import Certificate
 
 # Fields that JSON holds as they are.
 _PLAIN = (
@@ -107,6 +108,7 @@ class Evaluation:
     seed: int
     backend: str
     details: dict[str, Any] = field(default_factory=dict)  # burn-in, sample lengths: what the method tells of itself
+    certificate: Certificate | None = None
     why: str = ""  # why there is no certificate
     version: str = __version__
     warnings: tuple[str, ...] = ()
@@ -132,6 +134,13 @@ class Evaluation:
         rows = tuple((name.replace("_", " "), value) for name, value in vars(self.system).items())
         return Table("system", ("quantity", "value"), rows)
 
+    @property
+    def certificate_summary(self) -> Table:
+        """What bounds the bias, or why nothing does."""
+        rows: list[tuple[str, Any]] = [("method", self.method), ("confidence of intervals", self.confidence)]
+        rows += [("none", self.why)] if self.certificate is None else self.certificate.figures
+        return Table("certificate", ("quantity", "value"), tuple(rows))
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "model": self.model.identity(),
@@ -139,7 +148,7 @@ class Evaluation:
             "load": self.load,
             **_how(self, "method", "confidence", "seed", "backend", "replicas", "jobs", "seconds"),
             "threshold": self.threshold.to_dict(),
-            "certificate": None,
+            "certificate": None if self.certificate is None else self.certificate.to_dict(),
             "why": self.why,
             "overall": self.overall.to_dict(),
             "classes": {name: waits.to_dict() for name, waits in self.classes.items()},
@@ -163,6 +172,7 @@ class Evaluation:
             overall=Waits.from_dict(data["overall"]),
             classes={name: Waits.from_dict(waits) for name, waits in data["classes"].items()},
             system=System.from_dict(data["system"]),
+            certificate=None if data["certificate"] is None else Certificate.from_dict(data["certificate"]),
             seconds=data.get("seconds", math.nan),
             warnings=tuple(data["warnings"]),
             **how,

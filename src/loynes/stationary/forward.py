@@ -1,4 +1,4 @@
-"""Forward chains from the empty system: burn in, then observe for as long as it takes.
+"""Forward chains: burn in, then observe for as long as it takes.
 
 Started empty, the workload only grows in law towards the stationary one, so whatever bias is left after the burn-in is
 downward. Replicas are independent, so their averages give ordinary intervals.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import JobTable, Needs
@@ -20,7 +21,10 @@ REPLICAS = 32
 
 
 class Chains:
-    """Independent chains that can always be run further; memory does not depend on how far."""
+    """Independent chains that can always be run further; memory does not depend on how far.
+
+    They start empty, or with given workloads before job `position` (the sandwich's, once burned in).
+    """
 
     def __init__(
         self,
@@ -29,19 +33,22 @@ class Chains:
         unit: float,
         *,
         seed: int,
-        replicas: int = REPLICAS,
+        replicas: int | NDArray[np.int64] = REPLICAS,
+        workload: NDArray[np.float64] | None = None,
+        position: int = 0,
         backend: str = "auto",
         workers: int | None = None,
     ) -> None:
         self.table = table
         self.needs = needs
-        self.replicas = replicas
-        self.tally = new_tally(replicas, len(needs.need), unit)
-        self.position = 0  # jobs each replica has seen
+        self._numbers = np.arange(replicas) if isinstance(replicas, int) else replicas
+        self.replicas = len(self._numbers)
+        self.tally = new_tally(self.replicas, len(needs.need), unit)
+        self.position = position  # jobs each replica has seen
         self._engine = choose(backend)
         self._seed = seed
         self._workers = workers
-        self._workload = np.zeros((replicas, table.servers))
+        self._workload = np.zeros((self.replicas, table.servers)) if workload is None else workload.copy()
 
     @property
     def jobs(self) -> int:
@@ -67,6 +74,7 @@ class Chains:
             self.needs,
             self._seed,
             STREAM_STATIONARY,
+            self._numbers,
             self.position,
             end,
             observe,

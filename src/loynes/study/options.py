@@ -13,6 +13,8 @@ from loynes.study.progress import Progress, silent
 
 # How many jobs a run may take unless told otherwise: a minute or a few.
 MAX_JOBS = 4e9
+# With which probability a perfect sample may be none.
+DELTA = 1e-9
 
 # How well the threshold is known before a rate is judged by it, and how well where the rate comes near.
 JUDGED_WITHIN = 0.01
@@ -32,11 +34,13 @@ def check_common(
     confirmations: int | None = None,
     burn_in: int | None = None,
     initial_length: int | None = None,
+    delta: float | None = None,
     max_jobs: float | None = None,
 ) -> None:
     """Refuse values outside their range, by name."""
     _between("precision", precision, 0.0, 1.0)
     _between("confidence", confidence, 0.0, 1.0)
+    _between("delta", delta, 0.0, 0.1)
     _at_least("seed", seed, 0, 2**64 - 1)
     _at_least("replicas", replicas, 2, 100_000)
     _at_least("samples", samples, 2, 2**32 - 1)

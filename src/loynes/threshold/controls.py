@@ -147,7 +147,8 @@ def regressed_mean(values: Array, controls: Array, confidence: float) -> Regress
     """The intercept of a linear regression of independent values on controls of expectation 0, with its interval."""
     count = len(values)
     spreads = controls.std(axis=0)
-    varied = spreads > 0
+    # What no replica has seen is the same in all of them, up to rounding.
+    varied = spreads > 1e-9 * np.abs(controls).max(axis=0, initial=0.0)
     design = np.hstack([np.ones((count, 1)), controls[:, varied] / spreads[varied]])
     inverse = np.linalg.pinv(design, rcond=1e-12)
     fit = inverse @ values

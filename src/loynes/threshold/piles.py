@@ -16,6 +16,9 @@ from loynes.threshold.controls import Mix
 
 Array = NDArray[np.float64]
 
+# Jobs of a class, expected in all replicas together, from which on its controls are used.
+OFTEN = 64
+
 
 class Piles:
     """Replicas of the pile, all of the same length."""
@@ -28,6 +31,7 @@ class Piles:
         *,
         seed: int,
         replicas: int,
+        stream: int = STREAM_PILE,
         discipline: str = "fcfs",
         backend: str = "auto",
     ) -> None:
@@ -36,7 +40,7 @@ class Piles:
         self._heap = new_heap(replicas, len(table.need), len(mix.blocking))
         self._H = np.zeros((replicas, table.servers))
         self._engine = choose(backend)
-        self._seed = seed
+        self._seed, self._stream = seed, stream
         self._random = discipline == "random"
 
     @property
@@ -51,13 +55,17 @@ class Piles:
             self.needs,
             self.mix.blockers,
             self._seed,
-            STREAM_PILE,
+            self._stream,
             self.length,
             length,
             self._H,
             self._heap,
         )
         self.length = length
+
+    def workload(self) -> Array:
+        """The heights of every server, one row a replica."""
+        return self._heap.base[:, None] + self._H
 
     def state(self) -> Heights:
         """The piles as they are now."""
@@ -66,7 +74,7 @@ class Piles:
     def regenerated(self) -> Heights:
         """The piles just after the first job from now on that needs all servers; the piles themselves stay."""
         heap, H = copy_heap(self._heap), self._H.copy()
-        self._engine.run_regeneration(self.table, self.mix.blockers, self._seed, STREAM_PILE, self.length, H, heap)
+        self._engine.run_regeneration(self.table, self.mix.blockers, self._seed, self._stream, self.length, H, heap)
         return self._heights(self.length, H, heap)
 
     def _heights(self, length: int, H: Array, heap: Heap) -> Heights:
@@ -101,14 +109,19 @@ class Heights:
         """Deviations a job, of expectation 0, of the jobs before .. before + length - 1 (see controls.py)."""
         expected = mix.longest_waited_for(before + self.length) - mix.longest_waited_for(before)
         blocked = (self.blocked - expected) / self.length
-        return enough_replicas(np.hstack([self.plain_controls(mix), blocked]))
+        return enough_replicas(np.hstack([self.plain_controls(mix), blocked[:, self._often(mix, mix.blocking)]]))
 
     def plain_controls(self, mix: Mix) -> Array:
         """Only class counts and services: also of expectation 0 at a stopping time (Wald)."""
         jobs = self.count.sum(axis=1, keepdims=True)
         counts = (self.count - jobs * mix.probability) / self.length
         services = (self.service - self.count * mix.mean) / self.length
-        return np.hstack([counts[:, mix.counted], services[:, mix.weighed]])
+        counted, weighed = (chosen[self._often(mix, chosen)] for chosen in (mix.counted, mix.weighed))
+        return np.hstack([counts[:, counted], services[:, weighed]])
+
+    def _often(self, mix: Mix, classes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of the classes all replicas together see often enough for a regression not to hang on a few of them."""
+        return mix.probability[classes] * self.length * len(self.top) >= OFTEN
 
 
 def enough_replicas(controls: Array) -> Array:

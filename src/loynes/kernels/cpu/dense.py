@@ -67,6 +67,15 @@ def look(values, need, now, wait, loss):
 
 
 @compiled
+def same(values, others, s):
+    """Whether two vectors are equal. The last entries, which differ longest, first."""
+    i = s - 1
+    while i >= 0 and values[i] == others[i]:
+        i -= 1
+    return i < 0
+
+
+@compiled
 def get(values, W):
     """Write the workload vector out."""
     for i in range(W.size):

@@ -14,6 +14,7 @@ from loynes.kernels.cpu.backward import backward
 from loynes.kernels.cpu.forward import forward
 from loynes.kernels.cpu.pile import pile, regenerate
 from loynes.kernels.cpu.random_pile import random_pile
+from loynes.kernels.cpu.sandwich import perfect, sandwich
 from loynes.kernels.cpu.threads import cores, run_lines
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.shape import look_every, use_runs
@@ -32,6 +33,7 @@ def run_forward(
     needs: Needs,
     seed: int,
     stream: int,
+    replicas: NDArray[np.int64],
     begin: int,
     end: int,
     observe: bool,
@@ -40,12 +42,12 @@ def run_forward(
     done: Done = None,
     workers: int | None = None,
 ) -> None:
-    """Advance all replicas (rows of W) through jobs begin .. end-1, adding to the tally if `observe`."""
+    """Advance the given replicas (rows of W) through jobs begin .. end-1, adding to the tally if `observe`."""
     as_runs, stride, key = use_runs(table), look_every(table), np.uint64(seed)
 
     def task(rows: slice, start: int, stop: int) -> None:
         part = Tally(tally.per_unit, *_views(tally[1:], rows))
-        forward(table, needs, as_runs, stride, key, stream, rows.start, start, stop, observe, W[rows], part)
+        forward(table, needs, as_runs, stride, key, stream, replicas[rows], start, stop, observe, W[rows], part)
 
     _over(begin, end, len(W), task, done, workers)
 
@@ -137,6 +139,52 @@ def run_backward(
     def task(rows: slice) -> None:
         first, out = first_replica + rows.start, (W[rows], length[rows], doublings[rows])
         backward(table, as_runs, key, stream, first, initial, confirmations, longest, *out)
+
+    run_lines((iter([partial(task, rows)]) for rows in _groups(len(W), 4 * initial, workers)), workers, done)
+
+
+def run_sandwich(
+    table: JobTable,
+    seed: int,
+    stream: int,
+    begin: int,
+    end: int,
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    met: NDArray[np.int64],
+    done: Done = None,
+    workers: int | None = None,
+) -> None:
+    """Pairs of chains low[r] <= high[r] through jobs begin .. end-1; met[r] becomes when they first were equal."""
+    as_runs, key = use_runs(table), np.uint64(seed)
+
+    def task(rows: slice, start: int, stop: int) -> None:
+        sandwich(table, as_runs, key, stream, rows.start, start, stop, low[rows], high[rows], met[rows])
+
+    _over(begin, end, len(low), task, done, workers)
+
+
+def run_perfect(
+    table: JobTable,
+    seed: int,
+    stream: int,
+    first_replica: int,
+    initial: int,
+    longest: int,
+    ceiling: float,
+    rise: float,
+    W: NDArray[np.float64],
+    length: NDArray[np.int64],
+    doublings: NDArray[np.int64],
+    done: Done = None,
+    workers: int | None = None,
+) -> None:
+    """One perfect sample a row of W, replicas first_replica, first_replica + 1, ..."""
+    as_runs, key = use_runs(table), np.uint64(seed)
+
+    def task(rows: slice) -> None:
+        first, out = first_replica + rows.start, (W[rows], length[rows], doublings[rows])
+        perfect(table, as_runs, key, stream, first, initial, longest, ceiling, rise, *out)
 
     run_lines((iter([partial(task, rows)]) for rows in _groups(len(W), 4 * initial, workers)), workers, done)
 

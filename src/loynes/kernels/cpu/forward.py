@@ -16,10 +16,10 @@ _SHIFT, _OFFSET = np.int64(BIN_SHIFT), np.int64(BIN_OFFSET)
 
 
 @compiled
-def forward(table, needs, as_runs, stride, seed, stream, first_replica, begin, end, observe, W, tally):
-    """Jobs begin .. end-1 (multiples of BLOCK) of replicas first_replica + r, r < len(W); W and tally are updated.
+def forward(table, needs, as_runs, stride, seed, stream, replicas, begin, end, observe, W, tally):
+    """Jobs begin .. end-1 (multiples of BLOCK) of the replicas whose workloads are the rows of W; updates W and tally.
 
-    Row r depends on nothing but (table, seed, stream, first_replica + r) and the jobs so far: not on how work is cut.
+    Row r depends on nothing but (table, seed, stream, replicas[r]) and the jobs so far: not on how work is cut.
     """
     block = new_block()
     state = new_state(table.servers, as_runs)
@@ -28,7 +28,7 @@ def forward(table, needs, as_runs, stride, seed, stream, first_replica, begin, e
         put(state, W[r], as_runs)
         row = _take_row(tally, r)
         for first in range(begin, end, BLOCK):
-            draw_block(table, seed, stream, first_replica + r, first, block)
+            draw_block(table, seed, stream, replicas[r], first, block)
             now = 0.0
             if observe:
                 for j in range(0, BLOCK, stride):

@@ -134,6 +134,26 @@ def look(values, counts, size, need, now, wait, loss):
 
 
 @compiled
+def same(values, counts, size, others, other_counts, other_size):
+    """Whether two run lists stand for the same vector: neighbouring runs may have equal values."""
+    i = j = 0
+    here, there = counts[0], other_counts[0]
+    while values[i] == others[j]:
+        step = min(here, there)
+        here -= step
+        there -= step
+        if here == 0:
+            i += 1
+            if i == size:
+                return True  # both hold all servers, so the other is at its end too
+            here = counts[i]
+        if there == 0:
+            j += 1
+            there = other_counts[j]
+    return False
+
+
+@compiled
 def get(values, counts, size, W):
     """Write the workload vector out, ascending."""
     i = 0

@@ -12,6 +12,7 @@ from loynes.kernels.cpu.runs import WINDOW
 
 _dense_put, _dense_advance, _dense_rebase = dense.put, dense.advance, dense.rebase
 _dense_lower, _dense_look, _dense_get = dense.lower, dense.look, dense.get
+_dense_same, _runs_same = dense.same, runs.same
 _runs_put, _runs_advance, _runs_rebase = runs.put, runs.advance, runs.rebase
 _runs_lower, _runs_look, _runs_get = runs.lower, runs.look, runs.get
 
@@ -73,6 +74,14 @@ def look(state, need, now, wait, loss):
         _runs_look(state.values, state.counts, state.size[0], need, now, wait, loss)
     else:
         _dense_look(state.values, need, now, wait, loss)
+
+
+@compiled
+def same(state, other):
+    """Whether two states of the same form are equal."""
+    if state.size[0] > 0:
+        return _runs_same(state.values, state.counts, state.size[0], other.values, other.counts, other.size[0])
+    return _dense_same(state.values, other.values, state.servers)
 
 
 @compiled

@@ -1,0 +1,75 @@
+"""Two chains driven by the same jobs, one from below and one from above: once equal, they are one."""
+
+from __future__ import annotations
+
+from loynes.kernels.cpu.compiled import compiled
+from loynes.kernels.cpu.jobs import draw_block, new_block
+from loynes.kernels.cpu.state import advance, get, new_state, put, rebase, same
+from loynes.kernels.reference import BLOCK
+
+
+@compiled
+def sandwich(table, as_runs, seed, stream, first_replica, begin, end, low, high, met):
+    """Jobs begin .. end-1 (multiples of BLOCK) for the pairs of rows low[r] <= high[r] of replicas first_replica + r.
+
+    met[r] is the number of jobs after which the two were first seen equal (at a block's end), -1 if not yet.
+    """
+    block = new_block()
+    lower, upper = new_state(table.servers, as_runs), new_state(table.servers, as_runs)
+    for r in range(low.shape[0]):
+        put(lower, low[r], as_runs)
+        put(upper, high[r], as_runs)
+        apart = met[r] < 0
+        at = _together(table, seed, stream, first_replica + r, begin, end, block, lower, upper, apart)
+        get(lower, low[r])
+        if apart and at <= end:
+            met[r] = at
+        if met[r] < 0:
+            get(upper, high[r])
+        else:
+            high[r] = low[r]
+
+
+@compiled
+def perfect(table, as_runs, seed, stream, first_replica, initial, longest, ceiling, rise, W, length, doublings):
+    """One sample a row of W: double n from `initial` until chains begun n jobs ago at 0 and at a ceiling meet by now.
+
+    The ceiling starts at `ceiling` and grows by `rise` with every doubling. length[r] is the n that sufficed, 0 if none
+    up to `longest` did.
+    """
+    block = new_block()
+    lower, upper = new_state(table.servers, as_runs), new_state(table.servers, as_runs)
+    for r in range(W.shape[0]):
+        n = initial
+        length[r] = 0
+        doublings[r] = 0
+        while n <= longest:
+            W[r] = 0.0
+            put(lower, W[r], as_runs)
+            W[r] = ceiling + rise * doublings[r]
+            put(upper, W[r], as_runs)
+            at = _together(table, seed, stream, first_replica + r, -n, 0, block, lower, upper, True)
+            if at <= 0:
+                length[r] = n
+                break
+            n *= 2
+            doublings[r] += 1
+        get(lower, W[r])
+
+
+@compiled
+def _together(table, seed, stream, replica, begin, end, block, lower, upper, apart):
+    """Jobs begin .. end-1 through the lower state, and through the upper one while they are apart.
+
+    Returns the index of the job before which the two were first seen equal, or end + 1.
+    """
+    at = end + 1
+    for first in range(begin, end, BLOCK):
+        draw_block(table, seed, stream, replica, first, block)
+        rebase(lower, advance(lower, block, 0, BLOCK, 0.0))
+        if apart:
+            rebase(upper, advance(upper, block, 0, BLOCK, 0.0))
+            if same(lower, upper):
+                apart = False
+                at = first + BLOCK
+    return at

@@ -1,0 +1,232 @@
+"""A single-server queue above the cluster, stable whenever the cluster is: what bounds the stationary workload.
+
+Cut the jobs into blocks of K. Let Y be the height of the pile of a block's jobs started flat, A the time in which they
+arrive. Were they all to arrive at the block's end, workloads could only be larger; so the largest workload Z after
+block j obeys Z_j <= max(Z_{j-1} - A_j, 0) + Y_j, a GI/GI/1 queue. It is stable iff E[Y] < E[A], and E[Y] / K falls to
+1 / threshold as K grows. If E[exp(theta (Y - A))] <= 1, its stationary wait V has P(V > x) <= exp(-theta x) (Kingman).
+
+E[exp(-theta A)] is known; E[exp(theta Y)] is estimated from independent blocks, with the control variates of the
+threshold, and its upper confidence bound is used. K and theta are chosen on some blocks and judged on others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loynes.estimate import Estimate
+from loynes.inputs.jobs import services
+from loynes.inputs.philox import STREAM_MAJORANT, STREAM_MAJORANT_CHECK
+from loynes.inputs.tables import JobTable, class_probabilities, job_table, needs_of
+from loynes.kernels.reference import BLOCK
+from loynes.model.cluster import Model
+from loynes.threshold.controls import Mix, regressed_mean
+from loynes.threshold.piles import Heights, Piles
+
+Array = NDArray[np.float64]
+
+# Blocks to choose K and theta on, and to judge the choice on.
+CHOOSING, JUDGING = 256, 1024
+ATTEMPTS = 6
+# The certificate's own error, one-sided: small enough to forget beside the 1% of an interval.
+SURE = 1.0 - 1e-6
+# Of the drift that infinitely long blocks would have, a block must keep this part.
+KEPT_DRIFT = 0.7
+# theta, as a part of the largest that seems to fit: the log-mgf is deepest near the middle.
+PART = 0.6
+# The part of the second moment of exp(theta Y) that may come from services too rare to have been seen.
+UNSEEN = 0.05
+UNSEEN_COUNT = 4
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What a bracket rests on: V + Y lies above the stationary workload in law, with P(V > x) <= exp(-theta x)."""
+
+    theta: float
+    block: int  # K, jobs
+    log_mgf: float  # upper bound of ln E[exp(theta Y)]
+    drift: float  # upper bound of ln E[exp(theta (Y - A))], below 0
+    blocks: int  # how many the bounds come from
+    sure: float = SURE
+    burn_in: int | None = None  # jobs both chains were run for (sandwich)
+    distance: Estimate | None = None  # of the state after the burn-in from stationarity, in total variation
+
+    def to_dict(self) -> dict[str, Any]:
+        return vars(self) | {"distance": None if self.distance is None else self.distance.to_dict()}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Certificate:
+        distance = data["distance"]
+        return cls(**data | {"distance": None if distance is None else Estimate.from_dict(distance)})
+
+    @property
+    def figures(self) -> list[tuple[str, Any]]:
+        """Quantity and value, for tables."""
+        rows: list[tuple[str, Any]] = [
+            ("theta (decay of the majorant)", self.theta),
+            ("block (jobs)", str(self.block)),
+            ("log-mgf of a block's drift, at most", self.drift),
+        ]
+        if self.burn_in is not None:
+            rows.append(("burn-in (jobs)", str(self.burn_in)))
+        if self.distance is not None:
+            rows.append(
+                ("distance from stationarity", f"{self.distance.estimate:.2g}, at most {self.distance.high:.2g}")
+            )
+        return rows
+
+    def __str__(self) -> str:
+        lines = [
+            f"Over blocks of {self.block} jobs, the largest workload stays below a single-server queue whose wait V",
+            f"has P(V > x) <= exp(-{self.theta:.6g} x), because ln E[exp(theta (Y - A))] <= {self.drift:.4g} < 0.",
+            "Assumed: services have exponential moments (checked by their laws), and the upper bound of the mean of",
+            f"exp(theta Y) over {self.blocks} independent blocks holds (a Student bound, sure to {self.sure:.6f}).",
+        ]
+        if self.burn_in is not None and self.distance is not None:
+            lines += [
+                f"After {self.burn_in} jobs a fraction {self.distance.estimate:.2g} of all pairs of chains were apart;",
+                f"the state then is within {self.distance.high:.2g} of stationarity in total variation.",
+            ]
+        elif self.distance is not None:
+            lines += [f"A sample differs from a stationary one with probability at most {self.distance.high:.2g}."]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class NoCertificate:
+    """Why there is none."""
+
+    why: str
+
+
+def heavy_tail(model: Model) -> str | None:
+    """Why no theta can exist: a service whose tail is heavier than exponential."""
+    for c in model.classes:
+        if not c.service.light_tail:
+            return f"class {c.label!r} has a {c.service.law} service, whose tail is heavier than exponential"
+    return None
+
+
+def certify(
+    model: Model,
+    rate: float,
+    threshold: Estimate,
+    *,
+    seed: int,
+    max_jobs: float,
+    backend: str = "auto",
+    watch: Callable[[float, str], None] | None = None,
+) -> Certificate | NoCertificate:
+    """Block length and theta for a model at a rate, or why there is none."""
+    why = heavy_tail(model)
+    if why is not None:
+        return NoCertificate(why)
+    tried = "no block of jobs within max-jobs"
+    for attempt, (block, theta) in enumerate(_choices(model, rate, threshold, seed, max_jobs, backend)):
+        if watch is not None:
+            watch(0.0, f"certificate: blocks of {block} jobs")
+        found = _judge(model, rate, block, theta, STREAM_MAJORANT_CHECK + attempt, seed, backend)
+        if found.drift < 0:
+            return found
+        tried = f"none of {attempt + 1} block lengths, up to {block} jobs,"
+        if attempt + 1 == ATTEMPTS:
+            break
+    return NoCertificate(
+        f"{tried} has a theta with a log-mgf surely below 0: the rate is too close to the threshold, or services vary "
+        "too much"
+    )
+
+
+def _piles(model: Model, replicas: int, stream: int, seed: int, backend: str) -> Piles:
+    table, mix = job_table(model, None), Mix.of(model)
+    return Piles(table, needs_of(model), mix, seed=seed, replicas=replicas, stream=stream, backend=backend)
+
+
+def _choices(
+    model: Model, rate: float, threshold: Estimate, seed: int, max_jobs: float, backend: str
+) -> Iterator[tuple[int, float]]:
+    """Block lengths, doubling, that keep enough of the drift, each with a theta well under the largest that fits."""
+    piles = _piles(model, CHOOSING, STREAM_MAJORANT, seed, backend)
+    block = BLOCK
+    while block * (CHOOSING + JUDGING) <= max_jobs:
+        piles.extend(block)
+        heights = piles.state()
+        height = regressed_mean(heights.top, heights.controls(piles.mix), 0.5).estimate.estimate
+        drift = block / rate - height
+        if drift > 0 and drift >= KEPT_DRIFT * block * (1.0 / rate - 1.0 / threshold.estimate):
+            theta = PART * _largest_theta(heights, piles.mix, rate)
+            while theta > 0 and _unseen(piles.table, block, JUDGING, theta) > UNSEEN:
+                theta *= 0.5
+            if theta > 0:
+                yield block, theta
+        block *= 2
+
+
+def _log_mgf(heights: Heights, mix: Mix, theta: float, sure: float) -> Estimate:
+    """ln E[exp(theta Y)], with an interval each end of which is `sure`."""
+    centre = float(np.mean(heights.top))
+    values = np.exp(theta * (heights.top - centre))
+    found = regressed_mean(values, heights.controls(mix), 2.0 * sure - 1.0).estimate
+    logs = (math.log(x) if x > 0 else -math.inf for x in (found.estimate, found.low, found.high))
+    return Estimate(*(theta * centre + x for x in logs))
+
+
+def _log_gaps(block: int, rate: float, theta: float) -> float:
+    """ln E[exp(-theta A)] for Poisson arrivals."""
+    return -block * math.log1p(theta / rate)
+
+
+def _largest_theta(heights: Heights, mix: Mix, rate: float) -> float:
+    """Where the estimated log-mgf of Y - A is back at 0, but no more than a sample of this size can tell."""
+
+    def above(theta: float) -> bool:
+        return _log_mgf(heights, mix, theta, 0.75).estimate + _log_gaps(heights.length, rate, theta) >= 0
+
+    low, high = 0.0, 1.0 / max(float(np.std(heights.top)), 0.05 * float(np.mean(heights.top)))
+    if not above(high):
+        return high
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if above(middle) else (middle, high)
+    return low
+
+
+def _judge(model: Model, rate: float, block: int, theta: float, stream: int, seed: int, backend: str) -> Certificate:
+    """The bounds, from blocks that had no say in the choice."""
+    piles = _piles(model, JUDGING, stream, seed, backend)
+    piles.extend(block)
+    heights = piles.state()
+    # By Jensen's inequality the log-mgf is at least theta E[Y]: a smaller bound could only be an accident.
+    mean = regressed_mean(heights.top, heights.controls(piles.mix), 0.99).estimate
+    log_mgf = max(_log_mgf(heights, piles.mix, theta, SURE).high, theta * mean.high)
+    return Certificate(theta, block, log_mgf, log_mgf + _log_gaps(block, rate, theta), JUDGING)
+
+
+def _unseen(table: JobTable, block: int, blocks: int, theta: float) -> float:
+    """A bound of the part of E[exp(2 theta Y)] that services too rare to be seen contribute.
+
+    A block's pile is at most that service higher than without it, so the part is at most the number of jobs times
+    E[exp(2 theta service) - 1; so rare], which the laws know. Rare is what all the blocks together see a few times.
+    """
+    tail = np.exp(-np.linspace(0.0, 36.0, 721))
+    edges = np.concatenate([0.5 * tail[::-1], 1.0 - 0.5 * tail[1:]])
+    middle, width = 0.5 * (edges[1:] + edges[:-1]), np.diff(edges)
+    total = 0.0
+    for c, p in enumerate(class_probabilities(table)):
+        rare = min(1.0, UNSEEN_COUNT / (blocks * block * p))
+        branches = np.arange(table.first[c], table.first[c + 1])
+        u = (table.low[branches, None] + middle / table.stretch[branches, None]).ravel()
+        service = services(table, np.full(u.size, c), u)
+        order = np.argsort(-service)
+        weight = (width / table.stretch[branches, None]).ravel()[order]
+        before = np.cumsum(weight) - weight
+        kept = np.clip(rare - before, 0.0, weight)
+        used = kept > 0
+        total += p * float(kept[used] @ np.expm1(np.minimum(2.0 * theta * service[order][used], 600.0)))
+    return block * total

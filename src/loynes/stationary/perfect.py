@@ -1,0 +1,72 @@
+"""Perfect samples: the backward sandwich.
+
+A sample starts n jobs ago, once empty and once with all servers at a ceiling c that the stationary workload exceeds
+with a probability of at most delta_n; the same jobs drive both. If the two are equal at time 0, so is every workload
+that began between them, the stationary one among them: the common value is a stationary sample, except with that
+probability. If not, n is doubled, over the same jobs. The ceiling grows a little with every doubling, so that all the
+delta_n of a sample sum to delta.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from loynes.errors import SamplingError
+from loynes.inputs.philox import STREAM_STATIONARY
+from loynes.inputs.tables import JobTable
+from loynes.kernels.backends import backend as choose
+from loynes.kernels.reference import BLOCK
+from loynes.stationary.backward import BATCH_BYTES, LONGEST, Samples
+from loynes.stationary.majorant import Certificate
+
+
+def ceiling(certificate: Certificate, delta: float) -> float:
+    """P(V + Y > c) <= exp(-theta c) E[exp(theta Y)], set equal to delta / 2 for the first attempt."""
+    return (math.log(2.0 / delta) + certificate.log_mgf) / certificate.theta
+
+
+def perfect_samples(
+    table: JobTable,
+    certificate: Certificate,
+    count: int,
+    *,
+    delta: float,
+    seed: int,
+    first: int = 0,
+    longest: int = LONGEST,
+    backend: str = "auto",
+    workers: int | None = None,
+    done: Callable[[], None] | None = None,
+) -> Iterator[Samples]:
+    """Samples first .. first + count - 1, in batches of bounded size."""
+    engine = choose(backend)
+    initial = BLOCK << max(0, math.ceil(math.log2(certificate.block / BLOCK)))
+    batch = max(1, min(count, BATCH_BYTES // (8 * table.servers)))
+    for start in range(first, first + count, batch):
+        rows = min(batch, first + count - start)
+        W = np.empty((rows, table.servers))
+        length, doublings = np.empty(rows, np.int64), np.empty(rows, np.int64)
+        engine.run_perfect(
+            table,
+            seed,
+            STREAM_STATIONARY,
+            start,
+            initial,
+            longest,
+            ceiling(certificate, delta),
+            math.log(2.0) / certificate.theta,
+            W,
+            length,
+            doublings,
+            done,
+            workers,
+        )
+        if not np.all(length):
+            raise SamplingError(
+                f"{np.count_nonzero(length == 0)} of {rows} perfect samples had not met after {longest} jobs; "
+                "the rate is too close to the threshold for this method"
+            )
+        yield Samples(start, W, length, doublings)

@@ -1,0 +1,303 @@
+"""The four ways to evaluate: sandwich, perfect, forward, backward. Each runs until it knows enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from loynes.errors import UsageError
+from loynes.estimate import Estimate
+from loynes.inputs.philox import STREAM_PILOT
+from loynes.inputs.tables import JobTable, Needs, job_table, needs_of
+from loynes.kernels.shape import look_every
+from loynes.kernels.tally import BINS, Tally, with_rows
+from loynes.model import Model
+from loynes.results import from_replicas, from_samples
+from loynes.results.metrics import Measures, bracket
+from loynes.stationary.backward import Samples, backward_samples
+from loynes.stationary.forward import Chains
+from loynes.stationary.majorant import Certificate, NoCertificate, certify
+from loynes.stationary.perfect import perfect_samples
+from loynes.stationary.sandwich import Pairs
+from loynes.stationary.sandwich import burn_in as sandwich_burn_in
+from loynes.study.progress import Progress
+
+REPLICAS, LEAST_REPLICAS = 128, 32
+# Pairs of chains that are run through the burn-in, as far as so many jobs go.
+WITNESSES, WITNESS_JOBS = 1024, 30_000_000
+PILOT_SAMPLES = 64
+PILOT_MARGIN = 4
+FIRST_SAMPLES = 2_000
+LEAST_OBSERVED = 4_096
+# A mean wait below this part of the mean service is as good as none; precision is then relative to it.
+NEGLIGIBLE = 1e-3
+MOST_BYTES = 8 << 30
+# The default number of replicas keeps to these: bytes of summaries, and the burn-in's part of all jobs.
+USUAL_BYTES = 1 << 30
+USUAL_BURN_IN = 0.25
+
+EMPTY_START = "forward chains start empty: what bias the burn-in leaves is downward and not bounded"
+FIRST_AGREEMENT = "backward samples stop at the first M_n = M_2n: each is a lower bound of a perfect sample"
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a method brought home."""
+
+    method: str
+    measures: Measures
+    replicas: int
+    jobs: int
+    details: dict[str, Any]
+    certificate: Certificate | None = None
+    why: str = ""  # why there is no certificate
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Run:
+    """One evaluation under way: what all methods share."""
+
+    model: Model
+    rate: float
+    threshold: Estimate
+    precision: float
+    samples: int | None
+    exceeds: tuple[float, ...]
+    confidence: float
+    max_jobs: float
+    seed: int
+    backend: str
+    progress: Progress
+
+    @cached_property
+    def table(self) -> JobTable:
+        return job_table(self.model, self.rate)
+
+    @cached_property
+    def needs(self) -> Needs:
+        return needs_of(self.model)
+
+    # Long chains
+
+    def sandwich(self, replicas: int | None, burn_in: int | None) -> Done:
+        """Chains from below and from above; forward chains, a lower bound, where nothing bounds from above."""
+        certificate = self._certify()
+        if isinstance(certificate, NoCertificate):
+            return self._uncertified(self.forward(replicas, burn_in), certificate)
+        if burn_in is None:
+            self.progress(0.0, "pilot: how long the two chains take to meet")
+            burn_in = sandwich_burn_in(
+                self.model, self.rate, certificate, seed=self.seed, max_jobs=self.max_jobs, backend=self.backend
+            )
+        replicas = self._replicas(replicas, burn_in)
+        # Pairs beyond the replicas only go through the burn-in: more of them bear witness to the distance.
+        witnesses = max(replicas, min(WITNESSES, WITNESS_JOBS // max(burn_in, 1)))
+        pairs = Pairs(self.model, self.rate, certificate, seed=self.seed, replicas=witnesses, backend=self.backend)
+        if burn_in:
+            self.progress(0.0, f"burning in {burn_in} jobs, from below and from above")
+            pairs.run(burn_in)
+        lower = self._chains(replicas, pairs.low[:replicas], pairs.position)
+        apart = pairs.apart[pairs.apart < replicas]
+        chains = [lower]
+        if apart.size:
+            chains.append(self._chains(apart, pairs.high[apart], pairs.position))
+
+        def tallies() -> tuple[Tally, ...]:
+            if not apart.size:
+                return (lower.tally,)
+            return lower.tally, with_rows(lower.tally, apart, chains[1].tally)
+
+        found, jobs = self._watch(chains, tallies, max(burn_in, LEAST_OBSERVED))
+        distance = pairs.distance(self.confidence)
+        certificate = replace(certificate, burn_in=pairs.position, distance=distance)
+        warnings: tuple[str, ...] = ()
+        if apart.size > 0.01 * replicas:
+            warnings = (
+                f"{apart.size} of {replicas} pairs of chains had not met after the burn-in: the brackets hold, but a "
+                "longer one (--burn-in) would narrow them",
+            )
+        details = self._observed(lower, pairs.position) | {"pairs": witnesses}
+        return Done("sandwich", found, replicas, jobs, details, certificate, warnings=warnings)
+
+    def forward(self, replicas: int | None, burn_in: int | None) -> Done:
+        """Chains from the empty system."""
+        if burn_in is None:
+            burn_in = self._pilot()
+        replicas = self._replicas(replicas, burn_in)
+        chains = self._chains(replicas, None, 0)
+        self.progress(0.0, f"burning in {burn_in} jobs")
+        if burn_in:
+            chains.skip(burn_in)
+        skipped = chains.position
+        found, jobs = self._watch([chains], lambda: (chains.tally,), max(burn_in, LEAST_OBSERVED))
+        return Done("forward", found, replicas, jobs, self._observed(chains, skipped), why=EMPTY_START)
+
+    def _chains(self, replicas: Any, workload: Any, position: int) -> Chains:
+        return Chains(
+            self.table,
+            self.needs,
+            self.model.mean_service,
+            seed=self.seed,
+            replicas=replicas,
+            workload=workload,
+            position=position,
+            backend=self.backend,
+        )
+
+    def _replicas(self, asked: int | None, burn_in: int) -> int:
+        """As asked, if there is room; else as many as usual, fewer where each is large or long to burn in."""
+        each = 4 * BINS * len(self.needs.need) + 16 * self.table.servers
+        if asked is not None:
+            if asked * each > MOST_BYTES:
+                raise UsageError(
+                    f"replicas {asked}: would take {asked * each / 2**30:.0f} GiB; at most {MOST_BYTES >> 30} are used"
+                )
+            return asked
+        few = min(USUAL_BYTES / each, USUAL_BURN_IN * self.max_jobs / max(burn_in, 1))
+        return int(min(max(few, LEAST_REPLICAS), REPLICAS))
+
+    def _watch(
+        self, chains: list[Chains], tallies: Callable[[], tuple[Tally, ...]], first: int
+    ) -> tuple[Measures, int]:
+        """Observe all chains until the overall mean wait is known well enough; the measures, and jobs simulated."""
+        lower, stride = chains[0], look_every(self.table)
+        begin = lower.position
+        more = -(-self.samples // lower.replicas) * stride if self.samples else first
+        while True:
+            for chain in chains:
+                chain.observe(more)
+            jobs = sum(chain.jobs for chain in chains)
+            waits = [from_replicas.overall_wait(tally, self.needs, self.confidence) for tally in tallies()]
+            wait = bracket(waits[0], waits[-1])
+            self._tell(wait, 1.0)
+            if self._enough(wait, jobs):
+                break
+            seen = lower.position - begin
+            more = int(max(stride, min(seen * self._growth(wait), (self.max_jobs - jobs) / lower.replicas)))
+        found = [
+            from_replicas.measures(self.model, self.rate, self.needs, tally, self.confidence, self.exceeds)
+            for tally in tallies()
+        ]
+        return bracket(found[0], found[-1]), jobs
+
+    def _observed(self, chains: Chains, skipped: int) -> dict[str, Any]:
+        stride = look_every(self.table)
+        return {"burn_in": skipped, "observed_arrivals": int(chains.tally.looks.sum()), "observed_every": stride}
+
+    def _pilot(self) -> int:
+        """A burn-in: well above the longest past that any of a few backward samples needed to forget how it began."""
+        self.progress(0.0, "pilot: how far back the past matters")
+        batches = backward_samples(self.table, PILOT_SAMPLES, seed=self.seed, stream=STREAM_PILOT, backend=self.backend)
+        return PILOT_MARGIN * max(int(batch.length.max()) for batch in batches)
+
+    # Independent samples
+
+    def perfect(self, delta: float) -> Done:
+        """Backward sandwich; backward samples, a lower bound, where nothing bounds from above."""
+        found = self._certify()
+        if isinstance(found, NoCertificate):
+            return self._uncertified(self.backward(1, None), found)
+        certificate = replace(found, distance=Estimate(0.0, 0.0, delta))
+
+        def batches(first: int, count: int) -> Iterator[Samples]:
+            return perfect_samples(
+                self.table, certificate, count, delta=delta, seed=self.seed, first=first, backend=self.backend
+            )
+
+        measures, count, jobs, details = self._gather(batches)
+        return Done("perfect", measures, count, jobs, details | {"delta": delta}, certificate)
+
+    def backward(self, confirmations: int, initial: int | None) -> Done:
+        """The paper's Algorithm 1."""
+
+        def batches(first: int, count: int) -> Iterator[Samples]:
+            options: dict[str, Any] = {"initial": initial, "confirmations": confirmations, "backend": self.backend}
+            return backward_samples(self.table, count, seed=self.seed, first=first, **options)
+
+        measures, count, jobs, details = self._gather(batches)
+        details["confirmations"] = confirmations
+        return Done("backward", measures, count, jobs, details, why=FIRST_AGREEMENT)
+
+    def _gather(self, batches: Callable[[int, int], Iterator[Samples]]) -> tuple[Measures, int, int, dict[str, Any]]:
+        """Samples until the overall mean wait is known well enough; measures, how many, jobs simulated, details."""
+        seen = from_samples.Seen(self.needs)
+        lengths: list[np.ndarray] = []
+        doublings: list[np.ndarray] = []
+        count = jobs = 0
+        more = self.samples or FIRST_SAMPLES
+        while True:
+            for batch in batches(count, more):
+                seen.add(batch.workload)
+                lengths.append(batch.length)
+                doublings.append(batch.doublings)
+                count += len(batch.length)
+                jobs += batch.jobs
+                wait = seen.overall_wait(self.confidence)
+                self._tell(wait, count / self.samples if self.samples else 1.0)
+            if self._enough(wait, jobs):
+                break
+            more = int(max(1, min(count * self._growth(wait), (self.max_jobs - jobs) * count / jobs)))
+        length, doubled = np.concatenate(lengths), np.concatenate(doublings)
+        details: dict[str, Any] = {
+            "samples": count,
+            "length": {"min": int(length.min()), "median": float(np.median(length)), "max": int(length.max())},
+            "doublings": {str(d): int(np.count_nonzero(doubled == d)) for d in np.unique(doubled)},
+        }
+        measures = from_samples.measures(
+            self.model, self.rate, self.table, seen, self.seed, self.confidence, self.exceeds
+        )
+        return measures, count, jobs, details
+
+    # What they share
+
+    def _certify(self) -> Certificate | NoCertificate:
+        self.progress(0.0, "certificate: what bounds the workload from above")
+        return certify(
+            self.model,
+            self.rate,
+            self.threshold,
+            seed=self.seed,
+            max_jobs=self.max_jobs,
+            backend=self.backend,
+            watch=self.progress,
+        )
+
+    def _uncertified(self, done: Done, none: NoCertificate) -> Done:
+        text = f"no certificate, a lower bound only: {none.why}; the {done.method} method starts empty"
+        return replace(done, why=none.why, warnings=(*done.warnings, text))
+
+    def _excess(self, wait: Estimate) -> float:
+        """The half-width over the one wanted."""
+        return wait.half_width / (self.precision * max(wait.estimate, NEGLIGIBLE * self.model.mean_service))
+
+    def _enough(self, wait: Estimate, jobs: int) -> bool:
+        return self.samples is not None or self._excess(wait) <= 1 or jobs >= self.max_jobs
+
+    def _growth(self, wait: Estimate) -> float:
+        """How much to add to what was seen, as a part of it: half-widths fall with its square root. At most triple."""
+        return min(3.0, 1.1 * self._excess(wait) ** 2 - 1.0)
+
+    def _tell(self, wait: Estimate, share: float) -> None:
+        if not self.samples:
+            share = min(0.99, max(self._excess(wait), 1.0) ** -2)
+        self.progress(share, f"mean wait {wait.estimate:.5g} ±{wait.half_width:.2g} ({wait.relative:.2%})")
+
+    def shortfalls(self, done: Done) -> tuple[str, ...]:
+        """What a reader of the result must be told about how far it got."""
+        wait = done.measures.overall.wait.mean
+        texts: tuple[str, ...] = ()
+        if not self.samples and self._excess(wait) > 1:
+            texts += (
+                f"stopped at {done.jobs:.3g} jobs with a relative half-width of {wait.relative:.2g} of the mean wait, "
+                f"above the precision {self.precision:g}; allow more with --max-jobs",
+            )
+        if wait.estimate == 0:
+            texts += (
+                "no observed arrival had to wait: waits are too rare for this run, and their mean has no interval",
+            )
+        return texts
