@@ -1,8 +1,11 @@
-"""Draws the pictures in the docs and computes the numbers behind them (make docs)."""
+"""Draws the pictures in the docs and computes the numbers behind them: make docs, or python docs/figures.py NAME ..."""
 
 from __future__ import annotations
 
 import csv
+import math
+import sys
+import warnings
 from pathlib import Path
 
 import matplotlib
@@ -102,6 +105,68 @@ def backward_bias(samples: int = 20_000) -> None:
     save(figure, "backward-bias")
 
 
+def sandwich(arrivals: int = 128 * 500) -> None:
+    """one-or-all at load 0.9: what a short run says after ever longer burn-ins, from empty and from both sides."""
+    burn_ins = [2**k for k in range(10, 22)]
+    exact, rate = EXACT[8], 0.9 * THRESHOLD
+    rows = []
+    for burn_in in burn_ins:
+        for method in ("forward", "sandwich"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", loynes.LoynesWarning)
+                found = loynes.evaluate("one-or-all", rate=rate, method=method, burn_in=burn_in, samples=arrivals)
+            mean = found.overall.wait.mean
+            apart = found.certificate.distance.estimate if found.certificate else math.nan
+            rows.append((burn_in, method, mean.low, mean.high, apart))
+            print(f"{method}, burn-in {burn_in}: [{mean.low:.4g}, {mean.high:.4g}], apart {apart:.2g}, "
+                  f"{found.seconds:.1f} s", flush=True)  # fmt: skip
+    with (HERE / "sandwich.csv").open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["burn_in", "method", "low", "high", "apart"])
+        writer.writerows([(*r[:2], *(f"{x:.6g}" for x in r[2:])) for r in rows])
+    figure, axis = plt.subplots(figsize=(7.5, 4), layout="constrained")
+    for method, colour, shift, label in (
+        ("forward", "#cc3b2f", 0.94, "from empty: 99% interval"),
+        ("sandwich", "#3465a4", 1.06, "sandwich: bracket"),
+    ):
+        part = [r for r in rows if r[1] == method]
+        place = np.array([r[0] for r in part]) * shift
+        low, high = (np.array([r[k] for r in part]) for k in (2, 3))
+        axis.vlines(place, np.maximum(low, 1), high, color=colour, lw=5, label=label)
+    axis.axhline(exact, color="black", lw=0.8)
+    axis.text(burn_ins[0], exact * 1.05, f"exact {exact:.2f}", fontsize=8.5)
+    axis.set_xscale("log", base=2)
+    axis.set_yscale("log")
+    axis.set_xticks(burn_ins[::2], [f"{n:,}" for n in burn_ins[::2]])
+    axis.set_xlabel("burn-in, jobs")
+    axis.set_ylabel("mean wait")
+    axis.set_title(
+        "A short run after a burn-in: from empty it is wrong and sure of itself (one-or-all, load 0.9)", fontsize=10
+    )
+    axis.legend(frameon=False, fontsize=9, loc="lower right")
+    save(figure, "sandwich")
+
+
+def coverage() -> None:
+    """How often 99% intervals held the truth, from benchmarks/intervals.py's table."""
+    with (HERE / "coverage.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    figure, axis = plt.subplots(figsize=(7.5, 0.26 * len(rows) + 1.2), layout="constrained")
+    for place, row in enumerate(reversed(rows)):
+        share, low, high = (100 * float(row[k]) for k in ("coverage", "low", "high"))
+        colour = "#3465a4" if row["stop"].startswith("precision") else "#777777"
+        axis.errorbar(share, place, xerr=[[share - low], [high - share]], fmt="o", color=colour, ms=4, capsize=2)
+    axis.axvline(99, color="black", lw=0.8)
+    axis.set_yticks(
+        range(len(rows)), [f"{r['case']}: {r['quantity']}, {r['stop']}" for r in reversed(rows)], fontsize=8
+    )
+    axis.set_xlim(96.5, 100)
+    axis.set_xlabel("repetitions whose 99% interval held the exact value, % (with 95% intervals)")
+    save(figure, "coverage")
+
+
+FIGURES = {"one-step": one_step, "backward-bias": backward_bias, "sandwich": sandwich, "coverage": coverage}
+
 if __name__ == "__main__":
-    one_step()
-    backward_bias()
+    for name in sys.argv[1:] or FIGURES:
+        FIGURES[name]()

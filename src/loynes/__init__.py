@@ -35,6 +35,8 @@ if TYPE_CHECKING:
         load,
     )
     from loynes.results.records import Evaluation, Threshold, read_result
+    from loynes.stationary.majorant import Certificate, NoCertificate
+    from loynes.study.certify import certify
     from loynes.study.check import check
     from loynes.study.evaluate import evaluate
     from loynes.study.sample import sample
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BoundedPareto",
+    "Certificate",
     "Deterministic",
     "Erlang",
     "Estimate",
@@ -56,6 +59,7 @@ __all__ = [
     "Mixture",
     "Model",
     "ModelError",
+    "NoCertificate",
     "Pareto",
     "Poisson",
     "SamplingError",
@@ -66,6 +70,7 @@ __all__ = [
     "Weibull",
     "__version__",
     "builtin_names",
+    "certify",
     "check",
     "evaluate",
     "load",
@@ -76,6 +81,9 @@ __all__ = [
 
 # Where a public name lives, if not in loynes.model; loaded on first use, so that `import loynes` costs nothing.
 _HOMES = {
+    "Certificate": "loynes.stationary.majorant",
+    "NoCertificate": "loynes.stationary.majorant",
+    "certify": "loynes.study.certify",
     "Estimate": "loynes.estimate",
     "Evaluation": "loynes.results.records",
     "Threshold": "loynes.results.records",

@@ -15,6 +15,10 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+# Fewer values say nothing of their skewness; and no interval is extended by more than half of its half-width.
+LEAST_FOR_SKEWNESS = 16
+MOST_LEAN = 0.5
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -71,9 +75,25 @@ def half_width(values: Array, confidence: float) -> float:
 
 
 def mean_of(values: Array, confidence: float) -> Estimate:
-    """The mean of independent values, with a Student interval."""
+    """The mean of independent values, with a Student interval extended on the side of a skewed sample's long tail."""
     centre, half = float(np.mean(values)), half_width(values, confidence)
-    return Estimate(centre, centre - half, centre + half)
+    more = half * _lean(values, confidence) if math.isfinite(half) else 0.0
+    return Estimate(centre, centre - half + min(more, 0.0), centre + half + max(more, 0.0))
+
+
+def _lean(values: Array, confidence: float) -> float:
+    """By which part of its half-width an interval is extended for skewness (Johnson 1978; Hall 1992).
+
+    Averages of waits are skewed to the right; the Student interval then misses high truths more often than low ones,
+    and more often in all than it says. To first order in skewness / sqrt(n), the t-statistic's quantiles are those of
+    Student minus skewness (2 t^2 + 1) / (6 sqrt(n)). That moves both ends; the one that would move inwards stays.
+    """
+    count, spread = len(values), float(np.std(values))
+    if count < LEAST_FOR_SKEWNESS or not spread > 0:
+        return 0.0
+    skewness = float(np.mean(((values - np.mean(values)) / spread) ** 3))
+    t = student(confidence, count)
+    return min(max(skewness / math.sqrt(count) * (2.0 * t * t + 1.0) / (6.0 * t), -MOST_LEAN), MOST_LEAN)
 
 
 def variance_from(first: Array, second: Array, confidence: float) -> Estimate:

@@ -66,7 +66,7 @@ def test_forward(model: Model, seed: int, load_factor: float, observe: bool) -> 
     tallies = []
     for as_runs in FORMS:
         W, tally = np.zeros((2, model.servers)), new_tally(2, len(needs.need), model.mean_service)
-        forward(table, needs, as_runs, 16, np.uint64(seed), 0, np.array([3]), 0, 5 * BLOCK, observe, W, tally)
+        forward(table, needs, as_runs, 16, np.uint64(seed), 0, np.array([3, 4]), 0, 5 * BLOCK, observe, W, tally)
         np.testing.assert_array_equal(W, expected)
         tallies.append(tally)
     for dense, runs in zip(*tallies, strict=True):

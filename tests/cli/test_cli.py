@@ -77,13 +77,18 @@ def test_stability_json() -> None:
     assert data["threshold"]["low"] < 1.80086 < data["threshold"]["high"]
 
 
-@pytest.mark.parametrize("method", ["forward", "backward"])
+@pytest.mark.parametrize("method", ["sandwich", "perfect", "forward", "backward"])
 def test_evaluate_json(method: str) -> None:
     data = json.loads(ok("evaluate", "five-class-exponential", "--rate", "1.3", "--method", method, *QUICK, "--json"))
     assert {"model", "rate", "load", "method", "seed", "backend", "replicas", "jobs", "seconds", "version"} <= set(data)
     assert data["load"] == pytest.approx(1.3 / 1.80086, rel=0.02)
-    assert data["certificate"] is None
-    assert data["why"]
+    if method in ("sandwich", "perfect"):
+        assert {"theta", "block", "burn_in", "distance"} <= set(data["certificate"])
+        assert data["certificate"]["distance"]["high"] < 0.1
+        assert data["why"] == ""
+    else:
+        assert data["certificate"] is None
+        assert data["why"]
     assert set(data["overall"]) == {"wait", "response", "no_wait"}
     assert set(data["overall"]["wait"]) == {"mean", "variance", "p50", "p90", "p95", "p99"}
     assert set(data["classes"]) == {"T1", "T2", "T5", "T10", "T15"}
@@ -97,7 +102,8 @@ def test_evaluate_json(method: str) -> None:
 
 def test_evaluate_table() -> None:
     text = ok("evaluate", "five-class-exponential", "--load", "0.5", *QUICK)
-    assert all(word in text for word in ("T15", "mean wait", "hol loss", "no certificate", "seed 1"))
+    assert all(word in text for word in ("T15", "mean wait", "hol loss", "theta", "distance", "seed 1"))
+    assert "no certificate" in ok("evaluate", "five-class-exponential", "--load", "0.5", "--method", "forward", *QUICK)
 
 
 def test_same_seed_same_bytes(tmp_path: Path) -> None:
@@ -136,6 +142,35 @@ def test_sample(tmp_path: Path) -> None:
     lines = (tmp_path / "w.csv").read_text().splitlines()
     assert lines[0].startswith("replica,length,doublings,w1,w2")
     assert [float(x) for x in lines[7].split(",")[3:]] == table["workload"][6].as_py()
+
+
+def test_certify() -> None:
+    text = ok("certify", "five-class-exponential", "--load", "0.75")
+    assert "P(V > x) <= exp(-" in text
+    assert "Assumed" in text
+    assert json.loads(ok("certify", "five-class-exponential", "--rate", "1", "--json"))["drift"] < 0
+    heavy = ("--set", 'classes.T1.service={law="lognormal",mean=0.5,cv=1}')
+    assert "lognormal service, whose tail is heavier" in ok("certify", "five-class-exponential", "--rate", "1", *heavy)
+
+
+def test_heavy_tails_say_so(tmp_path: Path) -> None:
+    """A plain warning in the table and in JSON, and the lower bound."""
+    heavy = ("--rate", "1", "--set", 'classes.T1.service={law="lognormal",mean=0.5,cv=1}', *QUICK)
+    done = run("evaluate", "five-class-exponential", *heavy)
+    assert done.returncode == 0
+    assert "heavier than exponential" in done.stdout
+    assert "warning: no certificate, a lower bound only: class 'T1' has a lognormal service" in done.stderr
+    data = json.loads(ok("evaluate", "five-class-exponential", *heavy, "--json"))
+    assert data["certificate"] is None
+    assert "heavier than exponential" in data["why"]
+    assert "a lower bound only" in data["warnings"][0]
+    out = ("--samples", "300", "-o", str(tmp_path / "w.csv"))
+    done = run("sample", "five-class-exponential", *heavy, *out)
+    assert "these are backward samples" in done.stderr
+    assert (
+        "these are backward samples"
+        in json.loads(ok("sample", "five-class-exponential", *heavy, *out, "--json"))["warnings"][0]
+    )
 
 
 GOOD_CLASS = '[[classes]]\nneed = 1\nprobability = 1\nservice = { law = "exponential", mean = 1 }\n'
@@ -190,7 +225,7 @@ def test_unstable(tmp_path: Path) -> None:
         (("--rate", "-1"), "rate -1: must be"),
         (("--rate", "nan"), "rate nan: must be"),
         (("--load", "-0.5"), "load -0.5: must be"),
-        (("--rate", "1", "--method", "sideways"), "must be one of forward, backward"),
+        (("--rate", "1", "--method", "sideways"), "must be one of sandwich, perfect, backward, forward"),
         (("--rate", "1", "--backend", "cuda"), "no GPU kernels"),
         (("--rate", "1", "--backend", "abacus"), "must be one of auto, cpu, cuda"),
         (("--rate", "1", "--confidence", "1"), "confidence 1: must be"),
@@ -201,7 +236,9 @@ def test_unstable(tmp_path: Path) -> None:
         (("--rate", "1", "--seed", "-1"), "seed -1: must be at least 0"),
         (("--rate", "1", "--set", "servers"), "must be written path=value"),
         (("--rate", "1", "--method", "backward", "--burn-in", "64"), "means nothing to method 'backward'"),
-        (("--rate", "1", "--confirmations", "2"), "means nothing to method 'forward'"),
+        (("--rate", "1", "--confirmations", "2"), "means nothing to method 'sandwich'"),
+        (("--rate", "1", "--delta", "1e-6"), "delta 1e-06: means nothing to method 'sandwich'"),
+        (("--rate", "1", "--method", "perfect", "--delta", "0"), "delta 0: must be"),
         (("--rate", "1e-310"), "must be a finite number above 0"),
         (("--rate", "1", "--set", ".=3"), "must be written path=value"),
         (("--rate", "1", "-o", ""), "must not be empty"),

@@ -15,7 +15,7 @@ from loynes.errors import LoynesWarning
 from support import LAWS, SURE, assert_holds, single
 
 EXPONENTIAL = {"law": "exponential", "mean": 1.0}
-METHODS = ["forward", "backward"]
+METHODS = ["sandwich", "perfect", "forward", "backward"]
 
 
 def erlang_c(servers: int, offered: float) -> float:
@@ -28,7 +28,7 @@ def erlang_c(servers: int, offered: float) -> float:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_mm1(method: str) -> None:
-    """Everything M/M/1 has a formula for. At load 0.5 a backward sample's bias is far below these intervals."""
+    """Everything M/M/1 has a formula for, by every method; a backward sample's bias is far below these intervals."""
     result = loynes.evaluate(
         single(EXPONENTIAL),
         rate=0.5,
@@ -74,7 +74,9 @@ def test_mg1(law: str) -> None:
     model = single(LAWS[law])
     service = model.classes[0].service
     rate = 0.6 / service.mean
-    result = loynes.evaluate(model, rate=rate, samples=3_000_000, confidence=SURE)
+    # Heavy tails have no certificate; the chain from empty has long forgotten it here.
+    method = "sandwich" if service.light_tail else "forward"
+    result = loynes.evaluate(model, rate=rate, samples=3_000_000, confidence=SURE, method=method)
     second = service.variance + service.mean**2
     assert_holds(rate * second / (2 * (1 - 0.6)), result.overall.wait.mean, 0.1)
     assert_holds(0.4, result.overall.no_wait, 0.02)
@@ -110,7 +112,7 @@ def test_backward_is_a_lower_bound(tenth: int) -> None:
 def test_missing_moments_are_said() -> None:
     model = single({"law": "pareto", "shape": 2.5, "mean": 1.0})
     with pytest.warns(LoynesWarning, match="finite moments only up to 2"):
-        result = loynes.evaluate(model, rate=0.3, samples=1000)
+        result = loynes.evaluate(model, rate=0.3, samples=1000, method="forward")
     assert any("cannot be trusted" in text for text in result.warnings)
     with pytest.warns(LoynesWarning, match="mean wait may be infinite"):
-        loynes.evaluate(single({"law": "pareto", "shape": 1.5, "mean": 1.0}), rate=0.3, samples=1000)
+        loynes.evaluate(single({"law": "pareto", "shape": 1.5, "mean": 1.0}), rate=0.3, samples=1000, method="forward")

@@ -241,11 +241,18 @@ def sample(
     out: Annotated[str, typer.Option("-o", "--output", metavar="PATH", help="A .parquet or .csv file.")],
     rate: RateOption = None,
     load: LoadOption = None,
-    method: Annotated[str, typer.Option("--method", metavar="backward", help="How samples are made.")] = "backward",
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method", metavar="perfect|backward", help="Stationary samples, or the paper's lower bounds of them."
+        ),
+    ] = "perfect",
     samples: Annotated[int, typer.Option("--samples", help="How many.")] = 10_000,
     confirmations: Annotated[
-        int, typer.Option("--confirmations", help="Equal doublings in a row that a sample must show.")
-    ] = 1,
+        int | None,
+        typer.Option("--confirmations", help="Equal doublings in a row a sample must show (backward); default 1."),
+    ] = None,
+    delta: DeltaOption = None,
     changes: SetOption = None,
     seed: SeedOption = 1,
     backend: BackendOption = "auto",
@@ -266,6 +273,7 @@ def sample(
             method=method,
             samples=samples,
             confirmations=confirmations,
+            delta=delta,
             seed=seed,
             backend=backend,
             progress=progress,
@@ -274,6 +282,32 @@ def sample(
         output.document(found.to_dict())
     else:
         output.tables(found.summary)
+        output.warn(found.warnings)
+
+
+@app.command(epilog="Example:\n\nloynes certify one-or-all --load 0.9")
+def certify(
+    model: ModelArgument,
+    rate: RateOption = None,
+    load: LoadOption = None,
+    changes: SetOption = None,
+    seed: SeedOption = 1,
+    backend: BackendOption = "auto",
+    max_jobs: MaxJobsOption = 4e9,
+    as_json: JsonOption = False,
+) -> None:
+    """What bounds the workload from above at this rate: the certificate, and what it assumes."""
+    from loynes.cli import output
+    from loynes.model import load as read
+    from loynes.study.certify import certify as ask
+
+    chosen = read(model, changes or ())
+    with output.watching(f"{chosen.label}: certificate") as progress:
+        found = ask(chosen, rate=rate, load=load, max_jobs=max_jobs, seed=seed, backend=backend, progress=progress)
+    if as_json:
+        output.document(found.to_dict())
+    else:
+        typer.echo(str(found))
 
 
 def main(arguments: list[str] | None = None) -> Any:

@@ -36,9 +36,9 @@ ATTEMPTS = 6
 # The certificate's own error, one-sided: small enough to forget beside the 1% of an interval.
 SURE = 1.0 - 1e-6
 # Of the drift that infinitely long blocks would have, a block must keep this part.
-KEPT_DRIFT = 0.7
-# theta, as a part of the largest that seems to fit: the log-mgf is deepest near the middle.
-PART = 0.6
+KEPT_DRIFT = 0.8
+# theta, as a part of the largest that seems to fit: the log-mgf is deepest near the middle, the bound best near 1.
+PART = 0.7
 # The part of the second moment of exp(theta Y) that may come from services too rare to have been seen.
 UNSEEN = 0.05
 UNSEEN_COUNT = 4
@@ -104,6 +104,15 @@ class NoCertificate:
 
     why: str
 
+    def __bool__(self) -> bool:
+        return False
+
+    def __str__(self) -> str:
+        return f"no certificate: {self.why}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"why": self.why}
+
 
 def heavy_tail(model: Model) -> str | None:
     """Why no theta can exist: a service whose tail is heavier than exponential."""
@@ -162,7 +171,7 @@ def _choices(
         if drift > 0 and drift >= KEPT_DRIFT * block * (1.0 / rate - 1.0 / threshold.estimate):
             theta = PART * _largest_theta(heights, piles.mix, rate)
             while theta > 0 and _unseen(piles.table, block, JUDGING, theta) > UNSEEN:
-                theta *= 0.5
+                theta *= 0.8
             if theta > 0:
                 yield block, theta
         block *= 2

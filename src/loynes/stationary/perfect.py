@@ -28,6 +28,14 @@ def ceiling(certificate: Certificate, delta: float) -> float:
     return (math.log(2.0 / delta) + certificate.log_mgf) / certificate.theta
 
 
+def initial_length(table: JobTable, certificate: Certificate, delta: float) -> int:
+    """A power of two blocks, about half of what the majorant takes to drain from the ceiling: less is hopeless."""
+    # E[Y] <= ln E[exp(theta Y)] / theta, by Jensen's inequality.
+    drained = certificate.block * table.gap_mean - certificate.log_mgf / certificate.theta
+    wanted = 0.5 * ceiling(certificate, delta) / drained * certificate.block
+    return int(BLOCK << max(0, math.floor(math.log2(min(wanted, LONGEST / 4) / BLOCK))))
+
+
 def perfect_samples(
     table: JobTable,
     certificate: Certificate,
@@ -43,7 +51,7 @@ def perfect_samples(
 ) -> Iterator[Samples]:
     """Samples first .. first + count - 1, in batches of bounded size."""
     engine = choose(backend)
-    initial = BLOCK << max(0, math.ceil(math.log2(certificate.block / BLOCK)))
+    initial = initial_length(table, certificate, delta)
     batch = max(1, min(count, BATCH_BYTES // (8 * table.servers)))
     for start in range(first, first + count, batch):
         rows = min(batch, first + count - start)

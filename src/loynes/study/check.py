@@ -12,6 +12,7 @@ from loynes.inputs.tables import job_table
 from loynes.kernels.shape import use_runs
 from loynes.model import Model, load
 from loynes.results.table import Table
+from loynes.stationary.majorant import heavy_tail
 
 
 @dataclass(frozen=True)
@@ -25,9 +26,10 @@ class Check:
     @property
     def methods(self) -> dict[str, str]:
         """Method -> yes, or why not."""
-        light = all(c.service.light_tail for c in self.model.classes)
-        certified = "not in this version" if light else "no: a service tail heavier than exponential"
-        return {"stability": "yes", "forward": "yes", "backward": "yes, a lower bound", "sandwich, perfect": certified}
+        heavy = heavy_tail(self.model)
+        certified = "yes" if heavy is None else f"no: {heavy}"
+        lower = "yes, a lower bound"
+        return {"stability": "yes", "sandwich": certified, "perfect": certified, "backward": lower, "forward": lower}
 
     @property
     def summary(self) -> Table:

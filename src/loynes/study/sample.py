@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import csv
+import json
 import time
+import warnings as python_warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from loynes._version import __version__
-from loynes.errors import UsageError
+from loynes.errors import LoynesWarning, UsageError
 from loynes.estimate import Estimate
 from loynes.inputs.tables import job_table
 from loynes.model import Model
@@ -20,11 +22,13 @@ from loynes.model import load as read
 from loynes.results.files import check_writable, whole_file
 from loynes.results.table import Table
 from loynes.stationary.backward import Samples, backward_samples
-from loynes.study.options import asked_rate, check_common
+from loynes.stationary.majorant import Certificate, certify
+from loynes.stationary.perfect import perfect_samples
+from loynes.study.options import DELTA, MAX_JOBS, asked_rate, check_common
 from loynes.study.progress import Progress, silent
 
 BATCH = 4_096
-METHODS = ("backward",)
+METHODS = ("perfect", "backward")
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,8 @@ class SampleFile:
     longest: int
     seconds: float
     seed: int
+    certificate: Certificate | None = None
+    warnings: tuple[str, ...] = ()
     version: str = __version__
 
     @property
@@ -52,12 +58,15 @@ class SampleFile:
         rows: tuple[tuple[str, Any], ...] = (
             ("file", str(self.path)),
             ("samples", str(self.samples)),
+            ("method", self.method),
             ("rate", self.rate),
             ("load", self.load),
             ("longest past (jobs)", str(self.longest)),
             ("job steps", str(self.jobs)),
             ("seconds", self.seconds),
         )
+        if self.certificate is not None:
+            rows += tuple(self.certificate.figures)
         return Table(f"{self.model.label}: stationary workload samples", ("quantity", "value"), rows)
 
     def to_dict(self) -> dict[str, Any]:
@@ -67,6 +76,8 @@ class SampleFile:
             "path": str(self.path),
             "load": self.load,
             "threshold": self.threshold.to_dict(),
+            "certificate": None if self.certificate is None else self.certificate.to_dict(),
+            "warnings": list(self.warnings),
             **{name: getattr(self, name) for name in names},
         }
 
@@ -77,22 +88,31 @@ def sample(
     *,
     rate: float | None = None,
     load: float | None = None,
-    method: str = "backward",
+    method: str = "perfect",
     samples: int = 10_000,
-    confirmations: int = 1,
+    confirmations: int | None = None,
+    delta: float | None = None,
+    max_jobs: float = MAX_JOBS,
     seed: int = 1,
     backend: str = "auto",
     progress: Progress = silent,
 ) -> SampleFile:
     """Write `samples` independent workload vectors to a .parquet or .csv file, one row each.
 
+    Methods: `perfect` samples are stationary but for a probability `delta` (1e-9) each; where nothing bounds the
+    workload from above (a service tail heavier than exponential), and with `backward`, they are lower bounds, begun far
+    enough back for `confirmations` (1) successive workloads to be equal.
+
     Columns: replica, length (how far back the sample began), doublings, and the workload, ascending: one list column in
     Parquet, w1 .. ws in CSV. Memory does not grow with the number of samples, and a failed run leaves no file.
     """
     began = time.perf_counter()
-    check_common(samples=samples, confirmations=confirmations, seed=seed)
+    check_common(samples=samples, confirmations=confirmations, delta=delta, max_jobs=max_jobs, seed=seed)
     if method not in METHODS:
         raise UsageError(f"method {method!r}: must be one of {', '.join(METHODS)}")
+    for name, value, other in (("confirmations", confirmations, "backward"), ("delta", delta, "perfect")):
+        if value is not None and method != other:
+            raise UsageError(f"{name} {value}: means nothing to method {method!r}")
     target = Path(path)
     write = {".parquet": _write_parquet, ".csv": _write_csv}.get(target.suffix.lower())
     if write is None:
@@ -101,13 +121,31 @@ def sample(
     model = read(model)
     asked = asked_rate(model, rate, load, seed=seed, backend=backend, progress=progress)
     table = job_table(model, asked.rate)
+    certificate: Certificate | None = None
+    warnings = asked.warnings
+    if method == "perfect":
+        found = certify(
+            model, asked.rate, asked.threshold, seed=seed, max_jobs=max_jobs, backend=backend, watch=progress
+        )
+        if isinstance(found, Certificate):
+            certificate = replace(found, distance=Estimate(0.0, 0.0, delta or DELTA))
+        else:
+            method = "backward"
+            warnings += (f"no certificate, lower bounds only: {found.why}; these are backward samples",)
+    for text in warnings:
+        python_warnings.warn(text, LoynesWarning, stacklevel=2)
     totals = {"jobs": 0, "longest": 0, "count": 0}
+
+    def some(first: int, count: int) -> Iterator[Samples]:
+        if certificate is not None:
+            return perfect_samples(
+                table, certificate, count, delta=delta or DELTA, seed=seed, first=first, backend=backend
+            )
+        return backward_samples(table, count, seed=seed, first=first, confirmations=confirmations or 1, backend=backend)
 
     def batches() -> Iterator[Samples]:
         for first in range(0, samples, BATCH):
-            for batch in backward_samples(
-                table, min(BATCH, samples - first), seed=seed, first=first, confirmations=confirmations, backend=backend
-            ):
+            for batch in some(first, min(BATCH, samples - first)):
                 totals["jobs"] += batch.jobs
                 totals["longest"] = max(totals["longest"], int(batch.length.max()))
                 totals["count"] += len(batch.length)
@@ -120,6 +158,8 @@ def sample(
         "method": method,
         "loynes": __version__,
     }
+    if certificate is not None:
+        origin["certificate"] = json.dumps(certificate.to_dict())
     with whole_file(target) as draft:
         write(draft, model.servers, batches(), origin)
     return SampleFile(
@@ -133,6 +173,8 @@ def sample(
         longest=totals["longest"],
         seconds=time.perf_counter() - began,
         seed=seed,
+        certificate=certificate,
+        warnings=warnings,
     )
 
 

@@ -1,0 +1,34 @@
+"""What bounds the workload from above at this rate, and how sure is it?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from loynes.model import Model
+from loynes.model import load as read
+from loynes.stationary.majorant import Certificate, NoCertificate
+from loynes.stationary.majorant import certify as find
+from loynes.study.options import MAX_JOBS, asked_rate, check_common
+from loynes.study.progress import Progress, silent
+
+
+def certify(
+    model: str | Path | Mapping[str, Any] | Model,
+    *,
+    rate: float | None = None,
+    load: float | None = None,
+    max_jobs: float = MAX_JOBS,
+    seed: int = 1,
+    backend: str = "auto",
+    progress: Progress = silent,
+) -> Certificate | NoCertificate:
+    """The certificate that `evaluate` rests on at this rate, or why there is none (which is false in a condition).
+
+    Printed, it says what was assumed and how sure it is. An unstable rate raises UnstableError.
+    """
+    check_common(seed=seed, max_jobs=max_jobs)
+    model = read(model)
+    asked = asked_rate(model, rate, load, seed=seed, backend=backend, progress=progress)
+    return find(model, asked.rate, asked.threshold, seed=seed, max_jobs=max_jobs, backend=backend, watch=progress)

@@ -1,0 +1,181 @@
+"""Certificates, sandwiches and perfect samples: what they promise, against queues whose answers are known.
+
+Intervals have confidence 1 - 1e-6 (support.SURE) with fixed seeds; see support for the chance of a false alarm.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+import loynes
+from loynes.errors import LoynesWarning, UnstableError
+from loynes.inputs.tables import job_table
+from loynes.kernels.cpu import engine
+from loynes.stationary import majorant
+from loynes.stationary.majorant import Certificate, NoCertificate
+from loynes.stationary.perfect import ceiling, perfect_samples
+from support import LAWS, SURE, assert_holds, single
+
+EXPONENTIAL = {"law": "exponential", "mean": 1.0}
+EXACT_ONE_OR_ALL = 330.57994  # load 0.9
+RATE_ONE_OR_ALL = 0.9 * 20.448071666
+
+
+def certified(model: object, **options: object) -> Certificate:
+    found = loynes.certify(model, **options)  # type: ignore[arg-type]
+    assert isinstance(found, Certificate), found
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "load"),
+    [("five-class-exponential", 0.2), ("five-class-exponential", 0.9), ("one-or-all", 0.9), ("five-class-pareto", 0.8),
+     ("five-class-hyperexponential", 0.9), ("five-class-erlang", 0.95), ("two-class-200", 0.7)],
+)  # fmt: skip
+def test_certificates(name: str, load: float) -> None:
+    """Every light-tailed built-in model has one, and fresh blocks with another seed agree with its bounds."""
+    check_bounds(name, certified(name, load=load))
+
+
+def test_certificate_of_cell_b() -> None:
+    check_bounds("borg-cell-b", certified("borg-cell-b", rate=1.18))
+
+
+def check_bounds(name: str, found: Certificate) -> None:
+    assert found.drift < 0
+    assert found.block % 64 == 0
+    model = loynes.load(name)
+    piles = majorant._piles(model, 1024, 3, 99, "auto")
+    piles.extend(found.block)
+    values = np.exp(found.theta * piles.state().top - found.log_mgf)
+    assert values.mean() - 5 * values.std() / math.sqrt(len(values)) <= 1
+    assert "Assumed" in str(found)
+
+
+def test_the_bound_holds_for_a_known_queue() -> None:
+    """M/M/1 at load 0.8: the wait decays with 0.2, so theta cannot be larger, and should not be far smaller."""
+    found = certified(single(EXPONENTIAL), rate=0.8)
+    assert 0.05 < found.theta < 0.2
+
+
+@pytest.mark.parametrize("law", ["pareto", "lognormal", "weibull"])
+def test_heavy_tails_have_none(law: str) -> None:
+    model = single(LAWS[law])
+    rate = 0.5 / model.mean_service
+    none = loynes.certify(model, rate=rate)
+    assert isinstance(none, NoCertificate)
+    assert not none
+    assert f"class 'only' has a {law} service, whose tail is heavier than exponential" in str(none)
+    for method, fallback in (("sandwich", "forward"), ("perfect", "backward")):
+        with pytest.warns(LoynesWarning, match="a lower bound only"):
+            result = loynes.evaluate(model, rate=rate, method=method, samples=2000)
+        assert result.method == fallback
+        assert result.certificate is None
+        assert "heavier than exponential" in json.loads(result.to_json())["why"]
+        assert any("lower bound" in text for text in result.to_dict()["warnings"])
+
+
+def test_services_too_rare_to_see_shrink_theta() -> None:
+    """A law that is huge once in a hundred million: no sample of blocks shows it, the law itself does."""
+    law = {"law": "mixture", "weights": [1 - 1e-8, 1e-8],
+           "laws": [EXPONENTIAL, {"law": "exponential", "mean": 1e5}]}  # fmt: skip
+    rare, plain = certified(single(law), rate=0.5), certified(single(EXPONENTIAL), rate=0.5)
+    assert rare.theta < 1e-4 < plain.theta
+
+
+def test_near_the_threshold() -> None:
+    """Inside the threshold's own uncertainty the result says so; beyond it the rate is refused with the bracket."""
+    bracket = loynes.stability("five-class-exponential", precision=0.001).threshold
+    with pytest.raises(UnstableError, match=r"the threshold is 1\.\d+, in \[1\.\d+, 1\.\d+\]"):
+        loynes.evaluate("five-class-exponential", rate=bracket.high * 1.01)
+    with pytest.warns(LoynesWarning) as seen:
+        result = loynes.evaluate("five-class-exponential", rate=1.8006, samples=500, max_jobs=1e7)
+    assert [str(w.message) for w in seen] == list(result.warnings)
+    assert "inside the threshold's own uncertainty" in result.warnings[0]
+    assert "it may be unstable" in result.warnings[0]
+    assert "a lower bound only" in result.warnings[1]
+
+
+def test_short_runs_from_empty_are_biased_and_the_sandwich_is_not() -> None:
+    """one-or-all at load 0.9: exact 330.58. From empty, a short run is far too low and does not know it."""
+    short = loynes.evaluate("one-or-all", rate=RATE_ONE_OR_ALL, method="forward", burn_in=0, samples=128 * 500)
+    assert short.overall.wait.mean.high < 0.6 * EXACT_ONE_OR_ALL
+    with pytest.warns(LoynesWarning, match="had not met"):
+        result = loynes.evaluate("one-or-all", rate=RATE_ONE_OR_ALL, burn_in=30_000, samples=128 * 500)
+    wait = result.overall.wait.mean
+    assert wait.low < EXACT_ONE_OR_ALL < wait.high
+    assert result.certificate is not None
+    assert result.certificate.distance is not None
+    assert result.certificate.distance.estimate > 0.5
+    # The same after a burn-in that the pilot finds long enough: narrow, and right.
+    result = loynes.evaluate("one-or-all", rate=RATE_ONE_OR_ALL, precision=0.25, replicas=32, confidence=SURE)
+    assert_holds(EXACT_ONE_OR_ALL, result.overall.wait.mean, 0.27)
+    assert result.certificate is not None
+    assert result.certificate.distance is not None
+    assert result.certificate.distance.estimate < 0.1
+
+
+def test_the_bracket_closes() -> None:
+    """Longer burn-ins: the lower end rises, the upper end falls, and both hold the exact value at every length."""
+    widths = []
+    for burn_in in (64, 512, 4096):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LoynesWarning)  # that pairs have not met
+            result = loynes.evaluate(single(EXPONENTIAL), rate=0.9, burn_in=burn_in, samples=20_000, replicas=64)
+        assert result.overall.wait.mean.low <= 9.0 <= result.overall.wait.mean.high
+        widths.append(result.overall.wait.mean.half_width)
+    assert widths[0] > widths[1] > widths[2]
+
+
+def test_perfect_samples_of_mm1() -> None:
+    """The workload an arrival meets in M/M/1: 0 with 1 - load, else exponential; distances at 1e-6."""
+    model, load, count = single(EXPONENTIAL), 0.7, 20_000
+    found = certified(model, rate=load)
+    (batch,) = perfect_samples(job_table(model, load), found, count, delta=1e-9, seed=7)
+    wait = np.sort(batch.workload[:, 0])
+    truth = 1.0 - load * np.exp(-(1.0 - load) * wait)
+    steps = np.arange(count + 1) / count
+    busy = wait > 0
+    distance = max(np.max((steps[1:] - truth)[busy]), np.max((truth - steps[:-1])[busy]))
+    assert distance <= 2.7 / math.sqrt(count)
+    assert_holds(1 - load, loynes.estimate.proportion_of(int(np.sum(~busy)), count, SURE), 0.1)
+
+
+def test_perfect_where_backward_is_biased() -> None:
+    """one-or-all at load 0.6: sub-perfect samples are too low; perfect ones are not."""
+    result = loynes.evaluate("one-or-all", rate=12.268843, method="perfect", samples=600, confidence=SURE)
+    assert_holds(53.857604, result.overall.wait.mean, 0.4)
+    assert result.certificate is not None
+    assert result.certificate.distance is not None
+    assert result.certificate.distance.high == 1e-9
+
+
+def test_the_ceiling_bounds_the_majorant() -> None:
+    certificate = Certificate(theta=0.01, block=64, log_mgf=0.5, drift=-0.1, blocks=1024)
+    assert math.exp(-0.01 * ceiling(certificate, 1e-6)) * math.exp(0.5) == pytest.approx(0.5e-6)
+
+
+def test_results_do_not_depend_on_cutting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole answer, certificate and pilot included, is the same for any task size and number of cores."""
+    found = []
+    for task, cores in ((1 << 19, 2), (1 << 10, 1), (1 << 12, 5)):
+        monkeypatch.setattr(engine, "TASK_JOBS", task)
+        monkeypatch.setattr(engine, "cores", lambda cores=cores: cores)
+        for method in ("sandwich", "perfect"):
+            result = loynes.evaluate("five-class-exponential", rate=1.2, method=method, samples=5000)
+            found.append(result.to_dict() | {"seconds": 0})
+    assert found[0] == found[2] == found[4]
+    assert found[1] == found[3] == found[5]
+
+
+def test_certificates_survive_saving(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    result = loynes.evaluate("five-class-exponential", rate=1.2, samples=2000)
+    assert result.certificate is not None
+    assert {"theta", "block", "burn_in", "distance"} <= set(result.to_dict()["certificate"])
+    result.save(tmp_path / "r.json")
+    assert loynes.read_result(tmp_path / "r.json") == result
