@@ -33,8 +33,9 @@ check: $(READY_DEV)  ## style, types, import direction
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(READY_DEV)  ## rates and ratios; takes a few minutes
+bench: $(READY_DEV)  ## rates, ratios and how long answers take; a quarter of an hour
 	$(BIN)/python benchmarks/rates.py
+	$(BIN)/python benchmarks/answers.py
 
 docs: $(READY_DEV)  ## recompute the figures that the docs show
 	$(BIN)/python docs/figures.py

@@ -9,6 +9,7 @@ is fixed beforehand, by a pilot: to stop a pair when it meets would be biased.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -26,9 +27,10 @@ from loynes.threshold.piles import Piles
 
 Done = Callable[[], None] | None
 
-# Meeting times have an exponential tail: twice the longest of so many leaves about 1 / PILOTS^2 of all pairs apart.
-PILOTS = 64
-PILOT_MARGIN = 2
+# Pilot pairs; their slowest part, from which the tail of meeting times is judged; and what may be left apart.
+PILOTS = 128
+SLOWEST = 0.25
+TARGET_DISTANCE = 1e-4
 
 
 class Pairs:
@@ -112,11 +114,16 @@ def burn_in(
     backend: str = "auto",
     done: Done = None,
 ) -> int:
-    """How many jobs to run pairs for: a multiple of the longest that any of a few pilot pairs took to meet."""
+    """How many jobs to run pairs for: so many that about TARGET_DISTANCE of them will not have met.
+
+    Meeting times have an exponential tail, whose mean is that of what the slowest pilot pairs take beyond the others.
+    """
     pairs = Pairs(model, rate, certificate, seed=seed, replicas=PILOTS, stream=STREAM_PILOT, backend=backend)
     step = certificate.block
     while len(pairs.apart) and 2 * PILOTS * pairs.position < max_jobs:
         pairs.run(step, done)
         step = pairs.position
-    longest = pairs.position if len(pairs.apart) else int(pairs.met.max())
-    return PILOT_MARGIN * longest
+    met = np.sort(np.where(pairs.met < 0, pairs.position, pairs.met))
+    slow = met[int((1.0 - SLOWEST) * PILOTS) :]
+    tail = float(np.mean(slow - slow[0]))
+    return whole_blocks(int(max(slow[0] + tail * math.log(SLOWEST / TARGET_DISTANCE), met[-1])))
