@@ -25,6 +25,9 @@ LAWS: dict[str, dict[str, Any]] = {
     "gamma": {"law": "gamma", "shape": 0.4, "mean": 1.5},
     "weibull": {"law": "weibull", "shape": 0.7, "mean": 1.2},
     "lognormal": {"law": "lognormal", "mean": 1.0, "cv": 1.2},
+    "phase_type": {"law": "phase_type", "initial": [0.5, 0.3, 0.2],
+                   "generator": [[-2.0, 1.0, 0.5], [0.2, -1.0, 0.3], [0.0, 4.0, -5.0]]},
+    "coxian": {"law": "coxian", "rates": [2.0, 1.5, 0.4], "continue": [0.6, 0.3]},
     "mixture": {
         "law": "mixture",
         "weights": [0.25, 0.5, 0.25],

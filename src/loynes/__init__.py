@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from loynes.estimate import Estimate
     from loynes.model import (
         BoundedPareto,
+        Coxian,
         Deterministic,
         Erlang,
         Exponential,
@@ -28,27 +29,32 @@ if TYPE_CHECKING:
         Mixture,
         Model,
         Pareto,
+        PhaseType,
         Poisson,
         Uniform,
         Weibull,
         builtin_names,
         load,
     )
+    from loynes.results.exact import Exact
     from loynes.results.records import Evaluation, Threshold, read_result
     from loynes.stationary.majorant import Certificate, NoCertificate
     from loynes.study.certify import certify
     from loynes.study.check import check
     from loynes.study.evaluate import evaluate
+    from loynes.study.exact import exact
     from loynes.study.sample import sample
     from loynes.study.stability import stability
 
 __all__ = [
     "BoundedPareto",
     "Certificate",
+    "Coxian",
     "Deterministic",
     "Erlang",
     "Estimate",
     "Evaluation",
+    "Exact",
     "Exponential",
     "Gamma",
     "Hyperexponential",
@@ -61,6 +67,7 @@ __all__ = [
     "ModelError",
     "NoCertificate",
     "Pareto",
+    "PhaseType",
     "Poisson",
     "SamplingError",
     "Threshold",
@@ -73,6 +80,7 @@ __all__ = [
     "certify",
     "check",
     "evaluate",
+    "exact",
     "load",
     "read_result",
     "sample",
@@ -86,10 +94,12 @@ _HOMES = {
     "certify": "loynes.study.certify",
     "Estimate": "loynes.estimate",
     "Evaluation": "loynes.results.records",
+    "Exact": "loynes.results.exact",
     "Threshold": "loynes.results.records",
     "read_result": "loynes.results.records",
     "check": "loynes.study.check",
     "evaluate": "loynes.study.evaluate",
+    "exact": "loynes.study.exact",
     "sample": "loynes.study.sample",
     "stability": "loynes.study.stability",
 }

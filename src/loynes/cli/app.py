@@ -285,6 +285,41 @@ def sample(
         output.warn(found.warnings)
 
 
+@app.command(epilog="Examples:\n\nloynes exact five-class-exponential\n\nloynes exact one-or-all --load 0.9")
+def exact(
+    model: ModelArgument,
+    rate: RateOption = None,
+    load: LoadOption = None,
+    exceeds: Annotated[
+        list[float] | None, typer.Option("--exceeds", metavar="X", help="Also P(wait > X). Repeatable.")
+    ] = None,
+    max_states: Annotated[int, typer.Option("--max-states", help="The largest chain to build.")] = 500_000,
+    changes: SetOption = None,
+    as_json: JsonOption = False,
+    out: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="PATH", help="Also write the result: a .json or .csv file.")
+    ] = None,
+) -> None:
+    """The exact threshold, and with a rate the exact waits, where chains or formulas give them."""
+    from loynes.cli import output
+    from loynes.model import load as read
+    from loynes.study.exact import exact as ask
+
+    output.check_file(out)
+    chosen = read(model, changes or ())
+    with output.watching(f"{chosen.label}: exact") as progress:
+        found = ask(chosen, rate=rate, load=load, exceeds=exceeds or (), max_states=max_states, progress=progress)
+    if as_json:
+        output.document(found.to_dict())
+    else:
+        output.tables(found.summary, found.class_summary)
+        size = f", {found.states} states" if found.states else ""
+        print(f"{found.method}{size}, {found.seconds:.1f} s")
+        output.warn(found.warnings)
+    if out is not None:
+        found.save(out)
+
+
 @app.command(epilog="Example:\n\nloynes certify one-or-all --load 0.9")
 def certify(
     model: ModelArgument,

@@ -53,6 +53,13 @@ def check_target(path: str | None) -> None:
         raise UsageError(f"{path}: results are written to .json, .csv or a run folder in this version")
 
 
+def check_file(path: str | None) -> None:
+    """The same for what is written to a single file only."""
+    check_target(path)
+    if path is not None and not is_file_path(path):
+        raise UsageError(f"{path}: is written to a .json or .csv file")
+
+
 def result(found: Result, shown: list[Table], as_json: bool, path: str | None) -> None:
     """Show a result, then write it: what was computed is not lost if it cannot be written."""
     if as_json:

@@ -130,13 +130,15 @@ def _recipe(law: laws.Law, grids: list[NDArray[np.float64]]) -> tuple[int, float
             return UNIFORM, law.low, law.high - law.low, 0.0
         case laws.Weibull():
             return WEIBULL, law.scale, 1.0 / law.shape, 0.0
-        case laws.Erlang() | laws.Gamma() | laws.Lognormal():
+        case laws.Erlang() | laws.Gamma() | laws.Lognormal() | laws.PhaseType() | laws.Coxian():
             grids.append(_grid(law))
             return TABLE, 0.0, 0.0, float(len(grids) - 1)
     raise TypeError(f"no recipe for {type(law).__name__}")
 
 
-def _grid(law: laws.Erlang | laws.Gamma | laws.Lognormal) -> NDArray[np.float64]:
+def _grid(
+    law: laws.Erlang | laws.Gamma | laws.Lognormal | laws.PhaseType | laws.Coxian,
+) -> NDArray[np.float64]:
     """Log-quantiles and their slopes (times the step) at equidistant logits, for cubic Hermite interpolation."""
     from scipy.interpolate import CubicSpline
 

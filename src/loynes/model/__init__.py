@@ -5,6 +5,7 @@ from loynes.model.cluster import JobClass, Model
 from loynes.model.files import builtin_names, builtin_text, load
 from loynes.model.laws import (
     BoundedPareto,
+    Coxian,
     Deterministic,
     Erlang,
     Exponential,
@@ -14,12 +15,14 @@ from loynes.model.laws import (
     Lognormal,
     Mixture,
     Pareto,
+    PhaseType,
     Uniform,
     Weibull,
 )
 
 __all__ = [
     "BoundedPareto",
+    "Coxian",
     "Deterministic",
     "Erlang",
     "Exponential",
@@ -31,6 +34,7 @@ __all__ = [
     "Mixture",
     "Model",
     "Pareto",
+    "PhaseType",
     "Poisson",
     "Uniform",
     "Weibull",

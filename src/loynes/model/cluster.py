@@ -84,7 +84,7 @@ class Model(Record):
     @property
     def hash(self) -> str:
         """16 hexadecimal digits of the content: servers, arrivals and classes, not the model's name."""
-        content = self.model_dump(mode="json", exclude={"name", "description"})
+        content = self.model_dump(mode="json", by_alias=True, exclude={"name", "description"})
         text = json.dumps(content, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -98,7 +98,7 @@ class Model(Record):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data that `loynes.load` reads back to an equal model."""
-        return self.model_dump(mode="json", exclude_none=True)
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), indent=2) + "\n"

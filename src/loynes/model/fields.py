@@ -26,6 +26,9 @@ def _not_too_rare(value: float) -> float:
 
 Positive = Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False), AfterValidator(in_range)]
 NonNegative = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False), AfterValidator(in_range)]
+Finite = Annotated[
+    float, Strict(), Field(allow_inf_nan=False), AfterValidator(lambda x: -in_range(-x) if x < 0 else in_range(x))
+]
 Count = Annotated[int, Strict(), Field(ge=1)]
 Probability = Annotated[float, Strict(), Field(gt=0, le=1, allow_inf_nan=False), AfterValidator(_not_too_rare)]
 

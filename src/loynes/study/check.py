@@ -13,6 +13,7 @@ from loynes.kernels.shape import use_runs
 from loynes.model import Model, load
 from loynes.results.table import Table
 from loynes.stationary.majorant import heavy_tail
+from loynes.study.exact import cheap_threshold
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Check:
 
     model: Model
     kernel: str
+    threshold: tuple[float, str] | None  # exact, and where it comes from; None where only sampling gives it
     warnings: tuple[str, ...]
 
     @property
@@ -50,10 +52,18 @@ class Check:
         return Table(f"{self.model.label}: {self.model.servers} servers", columns, rows)
 
     @property
+    def _threshold(self) -> str:
+        if self.threshold is None:
+            return "ask loynes stability"
+        value, source = self.threshold
+        return f"{value:.10g} (exact: {source})"
+
+    @property
     def figures(self) -> Table:
         m = self.model
         rows: list[tuple[str, Any]] = [
             ("ideal rate (no blocking)", m.ideal),
+            ("threshold", self._threshold),
             ("mean service", m.mean_service),
             ("work of a job (servers x time)", m.work),
             ("arrival rate in the file", "none" if m.rate is None else m.rate),
@@ -69,6 +79,9 @@ class Check:
         return {
             "model": m.identity(),
             "ideal": m.ideal,
+            "threshold": None
+            if self.threshold is None
+            else dict(zip(("value", "source"), self.threshold, strict=True)),
             "mean_service": m.mean_service,
             "work": m.work,
             "rate": m.rate,
@@ -94,10 +107,12 @@ def check(model: str | Path | Mapping[str, Any] | Model) -> Check:
     """Validate a model and work out its exact figures."""
     checked = load(model)
     table = job_table(checked, None)
-    warnings = moment_warnings(checked)
+    warnings, threshold = moment_warnings(checked), cheap_threshold(checked)
     if checked.rate is not None and checked.rate >= checked.ideal:
         warnings += (f"arrivals.rate = {checked.rate:g} is at or above the ideal rate {checked.ideal:.6g}: unstable",)
-    return Check(checked, "run list" if use_runs(table) else "dense vector", warnings)
+    elif checked.rate is not None and threshold is not None and checked.rate >= threshold[0]:
+        warnings += (f"arrivals.rate = {checked.rate:g} is at or above the threshold {threshold[0]:.10g}: unstable",)
+    return Check(checked, "run list" if use_runs(table) else "dense vector", threshold, warnings)
 
 
 def moment_warnings(model: Model) -> tuple[str, ...]:

@@ -123,7 +123,7 @@ def evaluate(
         seconds=time.perf_counter() - began,
         seed=seed,
         backend=choose(backend).NAME,
-        details=done.details,
+        details={"threshold": asked.source} | done.details,
         certificate=done.certificate,
         why=done.why,
         warnings=warnings,

@@ -67,6 +67,7 @@ class Asked:
 
     rate: float
     threshold: Estimate
+    source: str  # where the threshold comes from
     warnings: tuple[str, ...]
 
 
@@ -79,7 +80,11 @@ def asked_rate(
     backend: str,
     progress: Progress = silent,
 ) -> Asked:
-    """The rate from --rate, --load or the file, judged by the threshold; an unstable one is refused."""
+    """The rate from --rate, --load or the file, judged by the threshold; an unstable one is refused.
+
+    The exact threshold is taken where a formula or a small Markov chain gives it, and else the sampled one.
+    """
+    from loynes.study.exact import cheap_threshold
     from loynes.study.stability import stability
 
     if rate is not None and load is not None:
@@ -101,6 +106,15 @@ def asked_rate(
     elif load >= 1:
         raise UnstableError(f"load {load:g} is unstable: it must be below 1, a fraction of the threshold")
 
+    known = cheap_threshold(model)
+    if known is not None:
+        value, source = known
+        rate = load * value if load is not None else rate
+        assert rate is not None
+        if rate >= value:
+            raise UnstableError(f"rate {rate:g} is unstable: the threshold is {value:.10g} (exact: {source})")
+        return Asked(rate, Estimate.exact(value), f"exact: {source}", ())
+
     def threshold(precision: float, max_jobs: float) -> Estimate:
         return stability(
             model, precision=precision, max_jobs=max_jobs, seed=seed, backend=backend, progress=progress
@@ -121,4 +135,4 @@ def asked_rate(
         raise UnstableError(f"rate {rate:g} is unstable: the threshold is {bracket}")
     if rate >= found.low:
         warnings = (f"rate {rate:g} lies inside the threshold's own uncertainty ({bracket}): it may be unstable",)
-    return Asked(rate, found, warnings)
+    return Asked(rate, found, "sampled", warnings)

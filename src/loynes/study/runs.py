@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from loynes.errors import UsageError
+from loynes.errors import SamplingError, UsageError
 from loynes.estimate import Estimate
 from loynes.inputs.philox import STREAM_PILOT
 from loynes.inputs.tables import JobTable, Needs, job_table, needs_of
@@ -18,7 +18,7 @@ from loynes.kernels.tally import BINS, Tally, with_rows
 from loynes.model import Model
 from loynes.results import from_replicas, from_samples
 from loynes.results.metrics import Measures, bracket
-from loynes.stationary.backward import Samples, backward_samples
+from loynes.stationary.backward import Samples, backward_samples, initial_length
 from loynes.stationary.forward import Chains
 from loynes.stationary.majorant import Certificate, NoCertificate, certify
 from loynes.stationary.perfect import perfect_samples
@@ -192,8 +192,19 @@ class Run:
     def _pilot(self) -> int:
         """A burn-in: well above the longest past that any of a few backward samples needed to forget how it began."""
         self.progress(0.0, "pilot: how far back the past matters")
-        batches = backward_samples(self.table, PILOT_SAMPLES, seed=self.seed, stream=STREAM_PILOT, backend=self.backend)
-        return PILOT_MARGIN * max(int(batch.length.max()) for batch in batches)
+        longest = max(initial_length(self.table), int(self.max_jobs / (4 * PILOT_SAMPLES)))
+        try:
+            batches = backward_samples(
+                self.table,
+                PILOT_SAMPLES,
+                seed=self.seed,
+                stream=STREAM_PILOT,
+                longest=longest,
+                backend=self.backend,
+            )
+            return PILOT_MARGIN * max(int(batch.length.max()) for batch in batches)
+        except SamplingError:
+            return longest
 
     # Independent samples
 

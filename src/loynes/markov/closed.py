@@ -1,0 +1,122 @@
+"""Closed forms: thresholds and waits that need no chain.
+
+Thresholds:
+- every job needs one server: nothing is ever blocked;
+- needs 1 and s, the small jobs of one exponential or deterministic law: a big job leaves the pile flat, so the
+  threshold is that of one cycle, p (mean of the big jobs + makespan of the small jobs between two of them);
+- all jobs exponential with the same mean m: threshold = 1 / (m E[1/N]), where N is how many jobs, drawn one after the
+  other, fit on the servers together (Rumyantsev and Morozov, 2017).
+
+Waits: M/M/s (Erlang C) and M/G/1 (Pollaczek and Khinchine).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from loynes.model.cluster import Model
+from loynes.model.laws import Deterministic, Exponential
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A value and the name of what gave it."""
+
+    name: str
+    value: float
+
+
+@dataclass(frozen=True)
+class WaitFormula:
+    """Waits of all jobs alike."""
+
+    name: str
+    mean: float
+    no_wait: float
+    variance: float | None  # None where the formula does not say
+
+    def exceeds(self, x: float) -> float | None:
+        """P(wait > x), for M/M/s."""
+        if not self.name.startswith("Erlang"):
+            return None
+        waiting = 1.0 - self.no_wait
+        return waiting * math.exp(-x * waiting / self.mean)
+
+
+def threshold(model: Model) -> Formula | None:
+    """The threshold in closed form, where one is known."""
+    if all(c.need == 1 for c in model.classes):
+        return Formula("every job needs one server", model.ideal)
+    if all(c.need == model.servers for c in model.classes):
+        return Formula("every job needs all servers", model.ideal)
+    return _one_or_all(model) or _equal_means(model)
+
+
+def _one_or_all(model: Model) -> Formula | None:
+    small = [c for c in model.classes if c.need == 1]
+    big = [c for c in model.classes if c.need == model.servers]
+    if len(small) + len(big) < len(model.classes) or len({c.service for c in small}) != 1:
+        return None
+    p = math.fsum(c.probability for c in big)
+    q, law, s = math.fsum(c.probability for c in small), small[0].service, model.servers
+    if isinstance(law, Exponential):
+        # The j-th last of the small jobs to finish takes mean / min(j, s); P(at least j of them) = q^j.
+        j = np.arange(1, s + 1)
+        makespan = law.mean * (math.fsum(q**j / j) + q ** (s + 1) / (p * s))
+        name = "needs 1 and s, exponential small jobs"
+    elif isinstance(law, Deterministic):
+        makespan = law.mean * q / -math.expm1(s * math.log(q))
+        name = "needs 1 and s, deterministic small jobs"
+    else:
+        return None
+    work = math.fsum(c.probability * c.service.mean for c in big)
+    return Formula(name, 1.0 / (work + p * makespan))
+
+
+def _equal_means(model: Model) -> Formula | None:
+    laws = {c.service for c in model.classes}
+    if len(laws) != 1 or not isinstance(law := next(iter(laws)), Exponential):
+        return None
+    needs = np.zeros(model.servers + 1)
+    for c in model.classes:
+        needs[c.need] += c.probability
+    # P(n jobs fit) from the law of the sum of n needs; N >= 1 always.
+    together, fit, total = needs.copy(), 1.0, 0.0
+    smallest = min(c.need for c in model.classes)
+    for n in range(1, model.servers // smallest + 1):
+        following = np.convolve(together, needs)[: model.servers + 1] if fit > 0 else np.zeros(1)
+        more = math.fsum(following)
+        total += (fit - more) / n
+        together, fit = following, more
+    return Formula("exponential services of equal means (product form)", 1.0 / (law.mean * total))
+
+
+def wait(model: Model, rate: float) -> WaitFormula | None:
+    """Waits in closed form, where they are known; the rate is below the threshold."""
+    s = model.servers
+    laws = {c.service for c in model.classes}
+    load = rate / model.ideal
+    whole = all(c.need == s for c in model.classes)
+    if not whole and len(laws) == 1 and isinstance(next(iter(laws)), Exponential) and threshold_is_plain(model):
+        law = next(iter(laws))
+        blocking = 1.0
+        for k in range(1, s + 1):
+            blocking = rate * law.mean * blocking / (k + rate * law.mean * blocking)
+        waiting = blocking / (1.0 - load * (1.0 - blocking))
+        spare = s / law.mean - rate
+        return WaitFormula(
+            "Erlang C (M/M/s)", waiting / spare, 1.0 - waiting, waiting * (2.0 - waiting) / (spare * spare)
+        )
+    if whole:
+        second = math.fsum(c.probability * (c.service.variance + c.service.mean**2) for c in model.classes)
+        mean = rate * second / (2.0 * (1.0 - load)) if math.isfinite(second) else math.inf
+        return WaitFormula("Pollaczek-Khinchine (M/G/1)", mean, 1.0 - load, None)
+    return None
+
+
+def threshold_is_plain(model: Model) -> bool:
+    """Every job needs one server."""
+    return all(c.need == 1 for c in model.classes)

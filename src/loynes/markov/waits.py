@@ -1,0 +1,173 @@
+"""Waits of each class, exactly, from a solved queue.
+
+Jobs are served in order, so how long one waits depends only on those ahead of it. Its wait is the time until it shows
+its class, the same for all classes, and then the time until enough of the crew it finds has left. Means need only the
+law of that crew. Variances and tails need both together: a recursion over the number of jobs ahead that have not shown
+their class yet.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.linalg import splu
+
+from loynes.markov.queue import Solved
+
+Array = NDArray[Any]
+
+# The recursion ends where what is left of the probability is below this.
+NEGLIGIBLE = 1e-15
+# Numerical inversion (Abate and Whitt's Euler algorithm): the error is about exp(-ACCURACY), plus rounding.
+ACCURACY = 24.0
+TERMS, AVERAGED = 30, 14
+# Multiplications that a recursion may take, and steps that all the recursions of a tail may take.
+MOST_WORK = 4e10
+MOST_STEPS = 1_000_000
+MOST_BYTES = 1 << 30
+TRANSFORMS = TERMS + AVERAGED
+
+
+@dataclass(frozen=True)
+class Means:
+    """Per class: the mean wait and the probability of none."""
+
+    wait: Array
+    no_wait: Array
+
+
+def means(found: Solved, mean_wait: float) -> Means:
+    """Mean waits of the classes, given that of all jobs."""
+    stages, crews = found.queue.crews.stages, found.queue.crews
+    shown, free = found.shown_beside(), found.free_probability()
+    after = np.array([shown @ _drained(found, c, 1)[0] for c in range(len(stages.need))])
+    before = mean_wait - float(stages.probability @ after)
+    no_wait = np.array([math.fsum(free[crews.fits(c)]) for c in range(len(stages.need))])
+    return Means(before + after, no_wait)
+
+
+def _drained(found: Solved, job_class: int, moments: int) -> list[Array]:
+    """E[T], E[T^2], ... of the time T until a job of the class fits beside each crew, if nobody else starts."""
+    alone, crews = found.queue.alone, found.queue.crews
+    short = np.flatnonzero(~crews.fits(job_class))
+    moved = (alone.leave + alone.change)[short][:, short]
+    solver = splu(sp.csc_array(sp.diags_array(alone.total[short]) - moved)) if short.size else None
+    results, right = [], np.ones(len(short))
+    for k in range(1, moments + 1):
+        value = np.zeros(len(crews))
+        if solver is not None:
+            value[short] = solver.solve(k * right)
+        right = value[short]
+        results.append(value)
+    return results
+
+
+def steps(found: Solved) -> int:
+    """How many jobs ahead the recursion has to look back on."""
+    pi = found.levels[-1] / found.levels[-1].sum()
+    fall = 0.0
+    for _ in range(200):
+        following = pi @ found.fall
+        fall = float(following.sum())
+        pi = following / fall if fall > 0 else following
+    if fall <= 0:
+        return found.top + 1
+    return found.top + 2 + int(math.log(NEGLIGIBLE) / math.log(min(fall, 1 - 1e-12)))
+
+
+def work(found: Solved, columns: int) -> float:
+    """Multiplications of one recursion with so many columns, about."""
+    moves = found.queue.moves
+    entries = sum(m.nnz for m in (moves.stay, moves.change, moves.open, moves.grow, moves.block))
+    return steps(found) * (len(found.fall) ** 2 + 4.0 * columns * (entries + len(found.fall)))
+
+
+def remembered(found: Solved) -> bool:
+    """Whether there is room for the probabilities that the recursion runs over."""
+    return 8 * steps(found) * len(found.fall) <= MOST_BYTES
+
+
+def variances(found: Solved, mean: list[float]) -> Array:
+    """Variance of each class's wait."""
+    queue, classes = found.queue, len(found.queue.crews.stages.need)
+    moves = queue.moves
+    solver = splu(sp.csc_array(sp.diags_array(moves.total) - moves.stay - moves.change))
+    drained = [_drained(found, c, 2) for c in range(classes)]
+    first = np.column_stack([d[0] for d in drained])
+    second = np.column_stack([d[1] for d in drained])
+    total = found.free_probability() @ second
+    for chance in _ahead(found):
+        blocked_1 = solver.solve(1.0 + moves.open @ first)
+        blocked_2 = solver.solve(2.0 * blocked_1 + moves.open @ second)
+        total += chance @ blocked_2
+        first = moves.grow @ first + moves.block @ blocked_1
+        second = moves.grow @ second + moves.block @ blocked_2
+    return np.asarray(total - np.array(mean) ** 2)
+
+
+def tails(found: Solved, x: float) -> Array:
+    """P(wait > x) of each class, x > 0, by numerical inversion of its Laplace transform."""
+    total: Array = np.zeros(1)
+    partial = []
+    for k in range(TRANSFORMS):
+        s = (ACCURACY + 2j * math.pi * k) / (2.0 * x)
+        value = ((1.0 - _transform(found, s)) / s).real
+        total = total + (0.5 if k == 0 else (-1) ** k) * value
+        partial.append(total)
+    weights = np.array([math.comb(AVERAGED - 1, j) for j in range(AVERAGED)]) / 2.0 ** (AVERAGED - 1)
+    euler = weights @ np.array(partial[TERMS:])
+    return np.asarray(np.clip(math.exp(0.5 * ACCURACY) / x * euler, 0.0, 1.0))
+
+
+def _transform(found: Solved, s: complex) -> Array:
+    """E[exp(-s wait)] of each class."""
+    queue, crews = found.queue, found.queue.crews
+    moves, alone = queue.moves, queue.alone
+    columns = []
+    for c in range(len(crews.stages.need)):
+        value = np.ones(len(crews), complex)
+        short = np.flatnonzero(~crews.fits(c))
+        if short.size:
+            moved = alone.leave + alone.change
+            ready = np.flatnonzero(crews.fits(c))
+            system = sp.csc_array(sp.diags_array(alone.total[short] + s) - moved[short][:, short])
+            value[short] = splu(system).solve(moved[short][:, ready] @ np.ones(len(ready), complex))
+        columns.append(value)
+    at_crew = np.column_stack(columns)
+    total = found.free_probability() @ at_crew
+    solver = splu(sp.csc_array(sp.diags_array(moves.total + s) - moves.stay - moves.change))
+    for chance in _ahead(found):
+        at_state = solver.solve(moves.open @ at_crew)
+        total = total + chance @ at_state
+        at_crew = moves.grow @ at_crew + moves.block @ at_state
+    return np.asarray(total)
+
+
+@lru_cache(maxsize=1)
+def _ahead(found: Solved) -> Array:
+    """[w, state]: the probability that an arrival meets a blocked state with w unshown jobs ahead of it."""
+    queue = found.queue
+    size = queue.crews.size[queue.states.crew]
+    count, longest = steps(found), int(size[-1])
+    by_level = np.zeros((count + longest + 1, len(size)))
+    pi = found.levels[-1]
+    for level in range(1, len(by_level)):
+        if level <= found.top:
+            b = queue.blocked(level)
+            by_level[level, :b] = found.levels[level][len(found.levels[level]) - b :]
+        else:
+            pi = pi @ found.fall
+            by_level[level] = pi
+    # A state with a crew of that size, its head, and w behind it is a level of w + size + 1 jobs.
+    chance = np.empty((count, len(size)))
+    edges = np.searchsorted(size, np.arange(longest + 2))
+    for jobs in range(longest + 1):
+        part = slice(edges[jobs], edges[jobs + 1])
+        chance[:, part] = by_level[jobs + 1 : jobs + 1 + count, part]
+    return chance
