@@ -77,11 +77,11 @@ def half_width(values: Array, confidence: float) -> float:
 def mean_of(values: Array, confidence: float) -> Estimate:
     """The mean of independent values, with a Student interval extended on the side of a skewed sample's long tail."""
     centre, half = float(np.mean(values)), half_width(values, confidence)
-    more = half * _lean(values, confidence) if math.isfinite(half) else 0.0
+    more = half * lean(values, confidence) if math.isfinite(half) else 0.0
     return Estimate(centre, centre - half + min(more, 0.0), centre + half + max(more, 0.0))
 
 
-def _lean(values: Array, confidence: float) -> float:
+def lean(values: Array, confidence: float) -> float:
     """By which part of its half-width an interval is extended for skewness (Johnson 1978; Hall 1992).
 
     Averages of waits are skewed to the right; the Student interval then misses high truths more often than low ones,
@@ -114,9 +114,9 @@ def proportion_of(hits: int, count: int, confidence: float) -> Estimate:
 
 
 def probability_from(values: Array, count: int, confidence: float) -> Estimate:
-    """A probability from independent averages that together hold `count` observations.
+    """A probability from independent averages, which together are worth at least `count` independent observations.
 
-    An event never (or always) seen has probability at most what that many independent observations leave open.
+    An event never (or always) seen has probability at most what that many observations leave open.
     """
     found = mean_of(values, confidence).within(0.0, 1.0)
     if found.estimate in (0.0, 1.0):

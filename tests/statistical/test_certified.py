@@ -80,21 +80,51 @@ def test_heavy_tails_have_none(law: str) -> None:
         assert any("lower bound" in text for text in result.to_dict()["warnings"])
 
 
-def test_services_too_rare_to_see_shrink_theta() -> None:
-    """A law that is huge once in a hundred million: no sample of blocks shows it, the law itself does."""
-    law = {"law": "mixture", "weights": [1 - 1e-8, 1e-8],
-           "laws": [EXPONENTIAL, {"law": "exponential", "mean": 1e5}]}  # fmt: skip
-    rare, plain = certified(single(law), rate=0.5), certified(single(EXPONENTIAL), rate=0.5)
-    assert rare.theta < 1e-4 < plain.theta
+@pytest.mark.parametrize(("p", "length", "load"), [(1e-8, 1e5, 0.5), (1e-6, 1e5, 0.9), (1e-5, 1e4, 0.9)])
+def test_services_too_rare_to_see_are_bounded_by_their_law(p: float, length: float, load: float) -> None:
+    """A single server, services 1 or once in a blue moon huge: the true log-mgf is known, and below the bound."""
+    fixed = [{"law": "deterministic", "value": value} for value in (1.0, length)]
+    model = single({"law": "mixture", "weights": [1 - p, p], "laws": fixed})
+    rate = load / model.mean_service
+    for seed in range(1, 6):
+        found = loynes.certify(model, rate=rate, seed=seed)
+        if found:
+            assert isinstance(found, Certificate)
+            truth = found.block * math.log((1 - p) * math.exp(found.theta) + p * math.exp(found.theta * length))
+            assert truth <= found.log_mgf
+            assert truth - found.block * math.log1p(found.theta / rate) < 0
+
+
+def test_rare_branches_are_waited_for() -> None:
+    """A service long once in 10,000: a run that has not seen it would be sure of half the true mean wait."""
+    law = {"law": "hyperexponential", "probabilities": [0.9999, 0.0001], "means": [1.0, 150.0]}
+    model = single(law)
+    rate, service = 0.5, model.classes[0].service
+    exact = rate * (service.variance + service.mean**2) / (2 * (1 - rate * service.mean))
+    for seed in (1, 2, 3):
+        result = loynes.evaluate(model, rate=rate, precision=0.1, confidence=SURE, seed=seed)
+        assert result.overall.wait.mean.low <= exact <= result.overall.wait.mean.high
+    with pytest.warns(LoynesWarning, match="is expected only"):
+        loynes.evaluate(model, rate=rate, samples=100, replicas=2, burn_in=64, method="forward")
+
+
+def test_never_seen_is_not_never() -> None:
+    """Looks along a chain are not independent: an event that none saw may still be likelier than 1 / looks."""
+    result = loynes.evaluate(
+        single(EXPONENTIAL), rate=0.99, replicas=32, burn_in=20_000, samples=32_000, exceeds=(700.0,), seed=2
+    )
+    assert result.overall.exceeds[700.0].high >= 0.99 * math.exp(-7)
 
 
 def test_near_the_threshold() -> None:
     """Inside the threshold's own uncertainty the result says so; beyond it the rate is refused with the bracket."""
-    bracket = loynes.stability("five-class-exponential", precision=0.001).threshold
-    with pytest.raises(UnstableError, match=r"the threshold is 1\.\d+, in \[1\.\d+, 1\.\d+\]"):
-        loynes.evaluate("five-class-exponential", rate=bracket.high * 1.01)
+    bracket = loynes.stability("five-class-pareto", precision=0.001).threshold
+    with pytest.raises(UnstableError, match=r"is unstable: the threshold is 1\.\d+, in \[1\.\d+, 1\.\d+\]"):
+        loynes.evaluate("five-class-pareto", rate=bracket.high * 1.01)
+    with pytest.raises(UnstableError, match=r"is unstable: the threshold is 1\.800855359 \(exact"):
+        loynes.evaluate("five-class-exponential", rate=1.801)
     with pytest.warns(LoynesWarning) as seen:
-        result = loynes.evaluate("five-class-exponential", rate=1.8006, samples=500, max_jobs=1e7)
+        result = loynes.evaluate("five-class-pareto", rate=bracket.estimate * 0.9999, samples=500, max_jobs=1e7)
     assert [str(w.message) for w in seen] == list(result.warnings)
     assert "inside the threshold's own uncertainty" in result.warnings[0]
     assert "it may be unstable" in result.warnings[0]

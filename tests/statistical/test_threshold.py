@@ -124,3 +124,35 @@ def test_jobs_that_need_all() -> None:
     """One class, need = servers: a single-server queue, threshold 1 / mean service."""
     model = {"servers": 5, "classes": [{"need": 5, "probability": 1, "service": LAWS["uniform"]}]}
     assert_holds(0.8, loynes.stability(model, precision=0.01, confidence=SURE).threshold, 0.005)
+
+
+def test_two_classes_that_need_all() -> None:
+    """Cycles end with either of them: the regenerative formula and the bracket agree, and hold the exact value."""
+    service = {"law": "exponential", "mean": 1.0}
+    shares = ((1, 0.7), (4, 0.2), (4, 0.1))
+    model = loynes.load(
+        {"servers": 4, "classes": [{"need": a, "probability": p, "service": service} for a, p in shares]}
+    )
+    exact = loynes.exact(model).threshold
+    for method in ("regenerative", "bracket"):
+        assert_holds(exact, loynes.stability(model, precision=0.005, confidence=SURE, method=method).threshold, 0.01)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        {"law": "hyperexponential", "probabilities": [0.9999, 0.0001], "means": [1.0, 1e4]},
+        {"law": "bounded_pareto", "low": 1.0, "high": 1e6, "shape": 1.5},
+    ],
+)
+def test_controls_reach_as_far_as_the_laws(law: dict[str, object]) -> None:
+    """The longest service waited for, of laws that reach thousands of means: against a plain sum over its quantiles."""
+    small = {"need": 1, "probability": 0.9, "service": law}
+    whole = {"need": 4, "probability": 0.1, "service": {"law": "exponential", "mean": 1.0}}
+    model = loynes.load({"servers": 4, "classes": [small, whole]})
+    mix = Mix.of(model)
+    found = mix.longest_in_a_cycle(1)
+    assert found is not None
+    x = np.concatenate([[0.0], np.geomspace(1e-9, 1e9, 2_000_000)])
+    r = 0.9 * (1.0 - model.classes[0].service.cdf(x))
+    assert found[1] == pytest.approx(np.trapezoid(r / (0.1 + r), x), rel=1e-5)

@@ -26,6 +26,8 @@ Array = NDArray[np.float64]
 
 # Probabilities grow by many orders from the empty system on; they are scaled down when they pass this.
 LARGE = 1e100
+# Steps of plain iteration after the reduction.
+POLISH = 6
 # The relative error, of busy servers against what they must be, beyond which an answer is not given.
 WORST = 1e-8
 
@@ -238,6 +240,12 @@ def _fall(level: Level) -> Array:
         ways = ways @ up
         if ways.max() < 1e-16:
             break
+    # Near the threshold the reduction loses digits. Below it every level is left downwards, so rows sum to 1; a few
+    # steps of the plain iteration, whose only slow direction that takes out, bring the digits back.
+    for _ in range(POLISH):
+        first /= first.sum(axis=1, keepdims=True)
+        first = np.asarray(np.linalg.solve(-(level.within + level.up @ first), level.down), dtype=np.float64)
+    first /= first.sum(axis=1, keepdims=True)
     return np.asarray(np.linalg.solve(-(level.within + level.up @ first).T, level.up.T).T)
 
 

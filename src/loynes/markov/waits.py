@@ -93,22 +93,22 @@ def remembered(found: Solved) -> bool:
     return 8 * steps(found) * len(found.fall) <= MOST_BYTES
 
 
-def variances(found: Solved, mean: list[float]) -> Array:
-    """Variance of each class's wait."""
+def moments(found: Solved) -> tuple[Array, Array]:
+    """E[wait] and E[wait^2] of each class; the first is that of `means`, found another way."""
     queue, classes = found.queue, len(found.queue.crews.stages.need)
-    moves = queue.moves
+    moves, free = queue.moves, found.free_probability()
     solver = splu(sp.csc_array(sp.diags_array(moves.total) - moves.stay - moves.change))
     drained = [_drained(found, c, 2) for c in range(classes)]
     first = np.column_stack([d[0] for d in drained])
     second = np.column_stack([d[1] for d in drained])
-    total = found.free_probability() @ second
+    total_1, total_2 = free @ first, free @ second
     for chance in _ahead(found):
         blocked_1 = solver.solve(1.0 + moves.open @ first)
         blocked_2 = solver.solve(2.0 * blocked_1 + moves.open @ second)
-        total += chance @ blocked_2
+        total_1, total_2 = total_1 + chance @ blocked_1, total_2 + chance @ blocked_2
         first = moves.grow @ first + moves.block @ blocked_1
         second = moves.grow @ second + moves.block @ blocked_2
-    return np.asarray(total - np.array(mean) ** 2)
+    return total_1, total_2
 
 
 def tails(found: Solved, x: float) -> Array:

@@ -74,6 +74,8 @@ class _Waits:
             service_2 += p * (law.variance + law.mean**2)
         first, second = self.first @ weight, self.second @ weight
         mean = mean_of(first, confidence).within(0.0, math.inf)
+        if mean.high == 0.0:
+            mean = Estimate(0.0, 0.0, math.inf)  # nobody was seen to wait, which is no proof that nobody does
         if math.isfinite(service_2):
             response_2 = second + self.first @ cross + service_2
             response_variance = variance_from(first + service_1, response_2, confidence)
@@ -82,7 +84,7 @@ class _Waits:
         return Waits(
             wait=Spread(mean, variance_from(first, second, confidence), *self._wait_percentiles(weight)),
             response=Spread(mean.shifted(service_1), response_variance, *self._response_percentiles(model, share)),
-            no_wait=probability_from(self.histogram.zero @ weight, self.histogram.looks, confidence),
+            no_wait=probability_from(self.histogram.zero @ weight, len(self.histogram.zero), confidence),
             exceeds={x: self._tail(weight, x) for x in exceeds},
         )
 
@@ -93,8 +95,8 @@ class _Waits:
         mass = np.einsum("rkb,k->rb", h.mass[:, :, at:], weight)
         part = min(max((h.high[at] - x) / (h.high[at] - h.low[at]), 0.0), 1.0)
         above = mass[:, 1:].sum(axis=1)
-        low = probability_from(above, h.looks, self.confidence).low
-        high = probability_from(above + mass[:, 0], h.looks, self.confidence).high
+        low = probability_from(above, len(above), self.confidence).low
+        high = probability_from(above + mass[:, 0], len(above), self.confidence).high
         return Estimate(float(np.mean(above + part * mass[:, 0])), low, high)
 
     def _half(self, values: Array, q: float) -> float:

@@ -100,6 +100,8 @@ def _with_error(value: Estimate) -> str:
         return _plain(centre)
     if not math.isfinite(half) or not math.isfinite(centre):
         return f"{_plain(centre)} (no interval)"
+    if max(value.high - centre, centre - value.low) > 3.0 * min(value.high - centre, centre - value.low):
+        return f"{centre:.4g} [{value.low:.4g}, {value.high:.4g}]"
     # Two digits of the half-width, and the estimate to the same place: no digit is printed that is only noise.
     decimals = 1 - math.floor(math.log10(half))
     if max(abs(centre), half) >= 1e7 or decimals > 8:

@@ -39,14 +39,17 @@ class Samples:
         return int(np.sum(2 * self.length - (self.length >> self.doublings)))
 
 
+def rarest(table: JobTable) -> float:
+    """The probability of the rarest class, or branch of one's law."""
+    return float(np.min(np.repeat(class_probabilities(table), np.diff(table.first)) / table.stretch))
+
+
 def initial_length(table: JobTable) -> int:
     """A power of two blocks in which the rarest class, or branch of one's law, is expected four times.
 
     Shorter starts agree too soon: if the rare big job is missing from both M_n and M_2n, they are equal and wrong.
     """
-    branches = np.repeat(class_probabilities(table), np.diff(table.first)) / table.stretch
-    rarest = float(np.min(branches))
-    wanted = min(max(4.0 / rarest, 2.0 * table.servers, BLOCK), 2.0**22)
+    wanted = min(max(4.0 / rarest(table), 2.0 * table.servers, BLOCK), 2.0**22)
     return BLOCK << max(0, math.ceil(math.log2(wanted / BLOCK)))
 
 

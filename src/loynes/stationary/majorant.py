@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from loynes.estimate import Estimate
+from loynes.estimate import Estimate, lean
 from loynes.inputs.jobs import services
 from loynes.inputs.philox import STREAM_MAJORANT, STREAM_MAJORANT_CHECK
 from loynes.inputs.tables import JobTable, class_probabilities, job_table, needs_of
@@ -39,9 +39,12 @@ SURE = 1.0 - 1e-6
 KEPT_DRIFT = 0.8
 # theta, as a part of the largest that seems to fit: the log-mgf is deepest near the middle, the bound best near 1.
 PART = 0.7
-# The part of the second moment of exp(theta Y) that may come from services too rare to have been seen.
-UNSEEN = 0.05
-UNSEEN_COUNT = 4
+# Services are rare that all judging blocks together are expected to see fewer times; and what they may cost, as a part
+# of the log-mgf's distance from 0.
+RARE = 30
+RARE_PART = 0.3
+# What the heights of the judging blocks may take.
+MOST_BYTES = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class Certificate:
 
     theta: float
     block: int  # K, jobs
-    log_mgf: float  # upper bound of ln E[exp(theta Y)]
+    log_mgf: float  # upper bound of ln E[exp(theta Y)], services too rare to be sampled included
     drift: float  # upper bound of ln E[exp(theta (Y - A))], below 0
     blocks: int  # how many the bounds come from
     sure: float = SURE
@@ -136,11 +139,14 @@ def certify(
     why = heavy_tail(model)
     if why is not None:
         return NoCertificate(why)
+    least = BLOCK * (CHOOSING + JUDGING)
+    if max_jobs < least:
+        return NoCertificate(f"max-jobs {max_jobs:g} is too small to look for one: it takes at least {least}")
     tried = "no block of jobs within max-jobs"
     for attempt, (block, theta) in enumerate(_choices(model, rate, threshold, seed, max_jobs, backend)):
         if watch is not None:
             watch(0.0, f"certificate: blocks of {block} jobs")
-        found = _judge(model, rate, block, theta, STREAM_MAJORANT_CHECK + attempt, seed, backend)
+        found = _judge(model, rate, threshold, block, theta, STREAM_MAJORANT_CHECK + attempt, seed, backend)
         if found.drift < 0:
             return found
         tried = f"none of {attempt + 1} block lengths, up to {block} jobs,"
@@ -169,12 +175,26 @@ def _choices(
         height = regressed_mean(heights.top, heights.controls(piles.mix), 0.5).estimate.estimate
         drift = block / rate - height
         if drift > 0 and drift >= KEPT_DRIFT * block * (1.0 / rate - 1.0 / threshold.estimate):
-            theta = PART * _largest_theta(heights, piles.mix, rate)
-            while theta > 0 and _unseen(piles.table, block, JUDGING, theta) > UNSEEN:
-                theta *= 0.8
-            if theta > 0:
+            theta = _affordable(heights, piles, rate, PART * _largest_theta(heights, piles.mix, rate))
+            if theta is not None:
                 yield block, theta
         block *= 2
+
+
+def _judges(servers: int) -> int:
+    """How many blocks to judge on: fewer where a block's heights are large."""
+    return int(min(max(MOST_BYTES // (8 * servers), 64), JUDGING))
+
+
+def _affordable(heights: Heights, piles: Piles, rate: float, theta: float) -> float | None:
+    """The largest theta, from this one down, at which rare services cost little; None if they cost too much at all."""
+    for _ in range(40):
+        depth = -(_log_mgf(heights, piles.mix, theta, 0.75).estimate + _log_gaps(heights.length, rate, theta))
+        blocks = _judges(piles.table.servers)
+        if depth > 0 and _log_rare(piles.table, heights.length, blocks, theta) <= RARE_PART * depth:
+            return theta
+        theta *= 0.8
+    return None
 
 
 def _log_mgf(heights: Heights, mix: Mix, theta: float, sure: float) -> Estimate:
@@ -182,7 +202,8 @@ def _log_mgf(heights: Heights, mix: Mix, theta: float, sure: float) -> Estimate:
     centre = float(np.mean(heights.top))
     values = np.exp(theta * (heights.top - centre))
     found = regressed_mean(values, heights.controls(mix), 2.0 * sure - 1.0).estimate
-    logs = (math.log(x) if x > 0 else -math.inf for x in (found.estimate, found.low, found.high))
+    high = found.high + max(lean(values, 2.0 * sure - 1.0), 0.0) * found.half_width
+    logs = (math.log(x) if x > 0 else -math.inf for x in (found.estimate, found.low, high))
     return Estimate(*(theta * centre + x for x in logs))
 
 
@@ -206,36 +227,47 @@ def _largest_theta(heights: Heights, mix: Mix, rate: float) -> float:
     return low
 
 
-def _judge(model: Model, rate: float, block: int, theta: float, stream: int, seed: int, backend: str) -> Certificate:
+def _judge(
+    model: Model, rate: float, threshold: Estimate, block: int, theta: float, stream: int, seed: int, backend: str
+) -> Certificate:
     """The bounds, from blocks that had no say in the choice."""
-    piles = _piles(model, JUDGING, stream, seed, backend)
+    blocks = _judges(model.servers)
+    piles = _piles(model, blocks, stream, seed, backend)
     piles.extend(block)
-    heights = piles.state()
-    # By Jensen's inequality the log-mgf is at least theta E[Y]: a smaller bound could only be an accident.
-    mean = regressed_mean(heights.top, heights.controls(piles.mix), 0.99).estimate
-    log_mgf = max(_log_mgf(heights, piles.mix, theta, SURE).high, theta * mean.high)
-    return Certificate(theta, block, log_mgf, log_mgf + _log_gaps(block, rate, theta), JUDGING)
+    sampled = _log_mgf(piles.state(), piles.mix, theta, 1.0 - (1.0 - SURE) / ATTEMPTS).high
+    # By Jensen's inequality the log-mgf is at least theta E[Y], and E[Y] at least block / threshold: a smaller bound
+    # could only be an accident.
+    log_mgf = max(sampled, theta * block / threshold.high) + _log_rare(piles.table, block, blocks, theta)
+    return Certificate(theta, block, log_mgf, log_mgf + _log_gaps(block, rate, theta), blocks)
 
 
-def _unseen(table: JobTable, block: int, blocks: int, theta: float) -> float:
-    """A bound of the part of E[exp(2 theta Y)] that services too rare to be seen contribute.
+def _log_rare(table: JobTable, block: int, blocks: int, theta: float) -> float:
+    """What services too rare to be sampled can add to ln E[exp(theta Y)], at most: from the laws, not from the sample.
 
-    A block's pile is at most that service higher than without it, so the part is at most the number of jobs times
-    E[exp(2 theta service) - 1; so rare], which the laws know. Rare is what all the blocks together see a few times.
+    A pile is at most a service higher than without that job. Replace the rare jobs of a block by others that are not:
+    the pile of those, independent of the rare ones, plus the rare services lies above Y. So the mgf is at most that of
+    blocks without rare jobs, which the sample bounds, times E[exp(theta service); rare or 1] for every job.
     """
     tail = np.exp(-np.linspace(0.0, 36.0, 721))
     edges = np.concatenate([0.5 * tail[::-1], 1.0 - 0.5 * tail[1:]])
-    middle, width = 0.5 * (edges[1:] + edges[:-1]), np.diff(edges)
+    # Cells reach from an edge towards the nearer end; their largest service stands for all of a cell.
+    ends, width = (edges[:-1], edges[1:]), np.diff(edges)
     total = 0.0
     for c, p in enumerate(class_probabilities(table)):
-        rare = min(1.0, UNSEEN_COUNT / (blocks * block * p))
+        rare = min(1.0, RARE / (blocks * block * p))
         branches = np.arange(table.first[c], table.first[c + 1])
-        u = (table.low[branches, None] + middle / table.stretch[branches, None]).ravel()
-        service = services(table, np.full(u.size, c), u)
-        order = np.argsort(-service)
+        largest = np.maximum(
+            *(services(table, np.full(len(width) * len(branches), c), _inside(table, branches, end)) for end in ends)
+        )
+        order = np.argsort(-largest)
         weight = (width / table.stretch[branches, None]).ravel()[order]
         before = np.cumsum(weight) - weight
         kept = np.clip(rare - before, 0.0, weight)
         used = kept > 0
-        total += p * float(kept[used] @ np.expm1(np.minimum(2.0 * theta * service[order][used], 600.0)))
-    return block * total
+        total += p * float(kept[used] @ np.expm1(np.minimum(theta * largest[order][used], 600.0)))
+    return block * math.log1p(total)
+
+
+def _inside(table: JobTable, branches: NDArray[np.int64], u: Array) -> Array:
+    """Uniforms of a class that fall at u of each of its branches."""
+    return np.asarray(table.low[branches, None] + u / table.stretch[branches, None]).ravel()

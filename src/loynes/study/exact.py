@@ -26,6 +26,8 @@ MAX_STATES = 500_000
 CHEAP_STATES = 5_000
 # What the queue's matrices may take.
 MOST_BYTES = 4 << 30
+# Rounding costs about 1e-15 / (1 - load) of the waits: nearer to the threshold, not even nine digits would be right.
+NEAREST = 1e-6
 # How much of the distribution of jobs in system is told.
 MOST_LEVELS = 10_000
 TOLD = 1e-9
@@ -137,6 +139,11 @@ def _queue(found: Exact, model: Model, rate: float, states: Blocked | str, tails
         )
     if isinstance(states, str):
         raise UsageError(f"{model.label}: no exact waits: {states}; use `loynes evaluate`")
+    if rate > (1.0 - NEAREST) * found.threshold:
+        raise UsageError(
+            f"{model.label}: no exact waits: rate {rate:.12g} is within {NEAREST:g} of the threshold, where too few "
+            "digits would be right"
+        )
     process = queue.Queue(states, rate)
     if process.bytes > MOST_BYTES:
         raise UsageError(
@@ -173,11 +180,12 @@ def _more(
 ) -> tuple[list[ClassWait], tuple[str, ...]]:
     """Variances and tails, where the recursion behind them is not too long."""
     texts: tuple[str, ...] = ()
-    if waits.work(solved, 2 * len(classes)) > waits.MOST_WORK or not waits.remembered(solved):
+    too_long = waits.steps(solved) > waits.MOST_STEPS or waits.work(solved, 2 * len(classes)) > waits.MOST_WORK
+    if too_long or not waits.remembered(solved):
         texts += ("variances and P(wait > x) are left out: the recursion behind them would be too long at this load",)
         return classes, texts
-    variance = waits.variances(solved, [c.mean for c in classes])
-    classes = [replace(c, variance=float(v)) for c, v in zip(classes, variance, strict=True)]
+    _, second = waits.moments(solved)
+    classes = [replace(c, variance=float(m) - c.mean**2) for c, m in zip(classes, second, strict=True)]
     if not tails:
         return classes, texts
     if sum(x > 0 for x in tails) * waits.TRANSFORMS * waits.steps(solved) > waits.MOST_STEPS:

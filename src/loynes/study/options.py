@@ -102,7 +102,7 @@ def asked_rate(
                 f"rate {rate:g} is unstable: {model.servers} servers take less than {model.ideal:.6g} even unblocked"
             )
     elif not 1e-9 <= load < math.inf:
-        raise UsageError(f"load {load:g}: must be above 0 and below 1")
+        raise UsageError(f"load {load:g}: must be at least 1e-9 and below 1")
     elif load >= 1:
         raise UnstableError(f"load {load:g} is unstable: it must be below 1, a fraction of the threshold")
 
@@ -132,7 +132,8 @@ def asked_rate(
     warnings: tuple[str, ...] = ()
     bracket = f"{found.estimate:.5g}, in [{found.low:.5g}, {found.high:.5g}]"
     if rate >= found.estimate:
-        raise UnstableError(f"rate {rate:g} is unstable: the threshold is {bracket}")
+        said = "is unstable" if rate >= found.high else "may be unstable"
+        raise UnstableError(f"rate {rate:g} {said}: the threshold is {bracket}")
     if rate >= found.low:
         warnings = (f"rate {rate:g} lies inside the threshold's own uncertainty ({bracket}): it may be unstable",)
     return Asked(rate, found, "sampled", warnings)

@@ -18,7 +18,7 @@ from loynes.kernels.tally import BINS, Tally, with_rows
 from loynes.model import Model
 from loynes.results import from_replicas, from_samples
 from loynes.results.metrics import Measures, bracket
-from loynes.stationary.backward import Samples, backward_samples, initial_length
+from loynes.stationary.backward import Samples, backward_samples, initial_length, rarest
 from loynes.stationary.forward import Chains
 from loynes.stationary.majorant import Certificate, NoCertificate, certify
 from loynes.stationary.perfect import perfect_samples
@@ -33,6 +33,8 @@ PILOT_SAMPLES = 64
 PILOT_MARGIN = 4
 FIRST_SAMPLES = 2_000
 LEAST_OBSERVED = 4_096
+# How often a run should see the rarest class, or branch of a law.
+OFTEN = 30
 # A mean wait below this part of the mean service is as good as none; precision is then relative to it.
 NEGLIGIBLE = 1e-3
 MOST_BYTES = 8 << 30
@@ -96,7 +98,8 @@ class Run:
             )
         replicas = self._replicas(replicas, burn_in)
         # Pairs beyond the replicas only go through the burn-in: more of them bear witness to the distance.
-        witnesses = max(replicas, min(WITNESSES, WITNESS_JOBS // max(burn_in, 1)))
+        room = USUAL_BYTES // (16 * self.table.servers)
+        witnesses = max(replicas, min(WITNESSES, WITNESS_JOBS // max(burn_in, 1), room))
         pairs = Pairs(self.model, self.rate, certificate, seed=self.seed, replicas=witnesses, backend=self.backend)
         if burn_in:
             self.progress(0.0, f"burning in {burn_in} jobs, from below and from above")
@@ -167,7 +170,9 @@ class Run:
         """Observe all chains until the overall mean wait is known well enough; the measures, and jobs simulated."""
         lower, stride = chains[0], look_every(self.table)
         begin = lower.position
-        more = -(-self.samples // lower.replicas) * stride if self.samples else first
+        # Whatever is rare must have been seen, or the replicas agree on a world without it.
+        rare = min(OFTEN / (rarest(self.table) * lower.replicas), self.max_jobs / lower.replicas)
+        more = -(-self.samples // lower.replicas) * stride if self.samples else max(first, int(rare))
         while True:
             for chain in chains:
                 chain.observe(more)
@@ -302,7 +307,13 @@ class Run:
         """What a reader of the result must be told about how far it got."""
         wait = done.measures.overall.wait.mean
         texts: tuple[str, ...] = ()
-        if not self.samples and self._excess(wait) > 1:
+        seen = rarest(self.table) * done.jobs
+        if seen < OFTEN:
+            texts += (
+                f"the rarest class, or branch of a law, is expected only {seen:.2g} times in {done.jobs:.3g} jobs: "
+                "what it causes may be missing from these intervals",
+            )
+        if not self.samples and wait.estimate > 0 and self._excess(wait) > 1:
             texts += (
                 f"stopped at {done.jobs:.3g} jobs with a relative half-width of {wait.relative:.2g} of the mean wait, "
                 f"above the precision {self.precision:g}; allow more with --max-jobs",

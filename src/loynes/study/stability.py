@@ -81,6 +81,8 @@ def stability(
         warnings += (f"stopped at {piles.jobs:.3g} jobs with {reached}; allow more with --max-jobs",)
     if model.highest_moment < 2:
         warnings += ("a service has no finite variance, so the bracket's confidence cannot be trusted",)
+    if found.threshold.low > model.ideal * (1.0 + 1e-9):
+        warnings += ("the sampled bracket lies above the ideal rate: its confidence cannot be trusted",)
     # No discipline serves more work than there are servers.
     bounded = Estimate(*(min(x, model.ideal) for x in vars(found.threshold).values()))
     return Threshold(
@@ -103,13 +105,13 @@ def stability(
 
 def _plan(model: Model, mix: Mix, method: str, discipline: str, initial: int, most: int) -> tuple[int, str]:
     """The first length, and the method that `auto` stands for."""
-    whole = mix.regenerating
-    if method == "regenerative" and (whole is None or discipline != "fcfs"):
-        need = "a class that needs all servers" if whole is None else "discipline 'fcfs'"
+    p = mix.regeneration
+    if method == "regenerative" and (p == 0 or discipline != "fcfs"):
+        need = "a class that needs all servers" if p == 0 else "discipline 'fcfs'"
         raise UsageError(f"method 'regenerative': needs {need}")
-    cycles = whole_blocks(int(CYCLES / mix.probability[whole])) if whole is not None else 0
+    cycles = whole_blocks(int(CYCLES / p)) if p > 0 else 0
     if method == "auto":
-        method = "regenerative" if whole is not None and discipline == "fcfs" and cycles <= most else "bracket"
+        method = "regenerative" if p > 0 and discipline == "fcfs" and cycles <= most else "bracket"
     if method == "regenerative":
         initial = max(initial, cycles)
     return min(initial, most), method

@@ -7,7 +7,7 @@ E[top of n jobs] / n >= gamma >= E[bottom] / n for every n (sub- and superadditi
 
 and independent replicas put ordinary intervals on both ends.
 
-If a class with probability p needs all servers, its jobs leave the pile flat, and there is nothing to bracket: let S be
+If jobs need all servers with probability p, these leave the pile flat, and there is nothing to bracket: let S be
 the pile's height just after the first such job that comes after n jobs. S is a sum of np + 1 expected cycles, and a
 cycle has 1 / p jobs on average, so by Wald's identity E[S] = gamma (n + 1 / p), exactly, for every n.
 """
@@ -72,18 +72,16 @@ def _growth(gap: float, noise: float, wanted: float) -> float:
 def _regenerated(piles: Piles, state: Heights, confidence: float) -> Bracketed | None:
     """The threshold from complete cycles between jobs that need all servers."""
     mix = piles.mix
-    whole = mix.regenerating
-    assert whole is not None
-    p = float(mix.probability[whole])
+    p = mix.regeneration
     ended = piles.regenerated()
     controls = [ended.plain_controls(mix)]
     # Sums over blockers have known expectations after n jobs; for the regenerating class also after its own next job.
     blocked = state.blocked - mix.longest_waited_for(state.length)
-    cycle = mix.longest_in_a_cycle(whole)
+    cycle = mix.longest_in_a_cycle(int(mix.regenerating[0])) if len(mix.regenerating) == 1 else None
     if cycle is not None:
         place, expected = cycle
         blocked[:, place] = ended.blocked[:, place] - expected * (state.length * p + 1.0)
-    controls.append(blocked / state.length)
+    controls.append(blocked[:, state.often(mix, mix.blocking)] / state.length)
     growth = regressed_mean(ended.top / (state.length + 1.0 / p), enough_replicas(np.hstack(controls)), confidence)
     gamma = growth.estimate
     if gamma.low <= 0:

@@ -30,8 +30,8 @@ MOST_CONTROLLED = 8
 MOST_BLOCKERS = 4
 REPLICAS_PER_CONTROL = 4
 LEAST_REPLICAS = 32
-# Nodes of the integral over the longest service, equidistant in its logarithm.
-NODES = 1 << 14
+# Nodes of the integral over the longest service, equidistant in its logarithm: so many while it grows by a factor e.
+NODES_PER_E = 500
 
 
 @dataclass(frozen=True)
@@ -98,11 +98,15 @@ class Mix:
         controls = len(self.counted) + len(self.weighed) + len(self.blocking)
         return max(LEAST_REPLICAS, REPLICAS_PER_CONTROL * (1 + controls))
 
+    @cached_property
+    def regenerating(self) -> NDArray[np.int64]:
+        """The classes whose jobs need all servers: each such job leaves the pile flat."""
+        return np.flatnonzero(self.need == self.servers)
+
     @property
-    def regenerating(self) -> int | None:
-        """A class whose jobs need all servers: each leaves the pile flat. The likeliest, if there are several."""
-        whole = np.flatnonzero(self.need == self.servers)
-        return int(whole[np.argmax(self.probability[whole])]) if whole.size else None
+    def regeneration(self) -> float:
+        """The probability that a job needs all servers."""
+        return float(self.probability[self.regenerating].sum())
 
     def longest_waited_for(self, length: int) -> Array:
         """E[sum over the first `length` jobs, if blockers, of the longest conflicting service since the last blocker].
@@ -110,21 +114,16 @@ class Mix:
         Looking back from a blocker, P(longest > x) is the chance that a conflicting job longer than x (probability r)
         turns up before another blocker (probability q), and before the first job of all.
         """
-        return np.array([self._longest(int(g), length) for g in self.blocking])
+        return np.array([self._longest(place, length) for place in range(len(self.blocking))])
 
     def longest_in_a_cycle(self, blocker: int) -> tuple[int, float] | None:
         """A blocker's place among the blockers, and the same expectation over one whole stretch between its jobs."""
         place = np.flatnonzero(self.blocking == blocker)
-        return (int(place[0]), self._longest(blocker, None)) if place.size else None
+        return (int(place[0]), self._longest(int(place[0]), None)) if place.size else None
 
-    def _longest(self, blocker: int, length: int | None) -> float:
-        others = np.flatnonzero(self.conflict[blocker])
-        laws = [self.laws[k] for k in others]
-        grid = np.geomspace(1e-9 * min(x.mean for x in laws), 1e4 * max(x.mean for x in laws), NODES)
-        edges = np.array([edge for law in laws for edge in law.edges if edge > 0])
-        x = np.unique(np.concatenate([[0.0], grid, np.nextafter(edges, 0.0), edges]))
-        r = np.maximum(sum(self.probability[k] * (1.0 - law.cdf(x)) for k, law in zip(others, laws, strict=True)), 0.0)
-        q = self.probability[blocker]
+    def _longest(self, place: int, length: int | None) -> float:
+        x, r = self._conflicts[place]
+        q = self.probability[self.blocking[place]]
         either = q + r
         if length is None:
             return float(np.trapezoid(r / either, x))
@@ -133,6 +132,24 @@ class Mix:
         with np.errstate(divide="ignore"):
             seen = -np.expm1(length * np.log1p(-np.minimum(either, 1.0)))
         return float(np.trapezoid(q * r / either * (length - seen / either), x))
+
+    @cached_property
+    def _conflicts(self) -> list[tuple[Array, Array]]:
+        """For each blocker: times x, and the probability that a job conflicts with it and is longer than x."""
+        found = []
+        for blocker in self.blocking:
+            others = np.flatnonzero(self.conflict[blocker])
+            laws = [self.laws[k] for k in others]
+            low, high = 1e-9 * min(law.mean for law in laws), max(law.mean for law in laws)
+            # To where nothing is left of any law, however far beyond its mean.
+            while any(float(law.cdf(high)) < 1.0 - 1e-15 for law in laws) and high < 1e250:
+                high *= 2.0
+            grid = np.geomspace(low, high, int(NODES_PER_E * math.log(high / low)))
+            edges = np.array([edge for law in laws for edge in law.edges if edge > 0])
+            x = np.unique(np.concatenate([[0.0], grid, np.nextafter(edges, 0.0), edges]))
+            r = sum(self.probability[k] * (1.0 - law.cdf(x)) for k, law in zip(others, laws, strict=True))
+            found.append((x, np.maximum(r, 0.0)))
+        return found
 
 
 @dataclass(frozen=True)

@@ -109,17 +109,17 @@ class Heights:
         """Deviations a job, of expectation 0, of the jobs before .. before + length - 1 (see controls.py)."""
         expected = mix.longest_waited_for(before + self.length) - mix.longest_waited_for(before)
         blocked = (self.blocked - expected) / self.length
-        return enough_replicas(np.hstack([self.plain_controls(mix), blocked[:, self._often(mix, mix.blocking)]]))
+        return enough_replicas(np.hstack([self.plain_controls(mix), blocked[:, self.often(mix, mix.blocking)]]))
 
     def plain_controls(self, mix: Mix) -> Array:
         """Only class counts and services: also of expectation 0 at a stopping time (Wald)."""
         jobs = self.count.sum(axis=1, keepdims=True)
         counts = (self.count - jobs * mix.probability) / self.length
         services = (self.service - self.count * mix.mean) / self.length
-        counted, weighed = (chosen[self._often(mix, chosen)] for chosen in (mix.counted, mix.weighed))
+        counted, weighed = (chosen[self.often(mix, chosen)] for chosen in (mix.counted, mix.weighed))
         return np.hstack([counts[:, counted], services[:, weighed]])
 
-    def _often(self, mix: Mix, classes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def often(self, mix: Mix, classes: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which of the classes all replicas together see often enough for a regression not to hang on a few of them."""
         return mix.probability[classes] * self.length * len(self.top) >= OFTEN
 
