@@ -256,6 +256,7 @@ def sample(
     changes: SetOption = None,
     seed: SeedOption = 1,
     backend: BackendOption = "auto",
+    max_jobs: MaxJobsOption = 4e9,
     as_json: JsonOption = False,
 ) -> None:
     """Independent samples of the stationary workload, written to a file."""
@@ -274,6 +275,7 @@ def sample(
             samples=samples,
             confirmations=confirmations,
             delta=delta,
+            max_jobs=max_jobs,
             seed=seed,
             backend=backend,
             progress=progress,

@@ -25,7 +25,9 @@ def stopped(initial: Array, generator: Array, x: Array) -> tuple[Array, Array, A
     whole = np.zeros((n + 1, n + 1))
     whole[:n, :n], whole[:n, n] = generator, stopping
     after = np.einsum("i,xij->xj", initial, _exponential(whole, x)[:, :n])
-    return after[:, n], after[:, :n].sum(axis=1), after[:, :n] @ stopping
+    below, above = after[:, n], after[:, :n].sum(axis=1)
+    # Squaring adds up rounding; the smaller of the two keeps its digits, and gives the other one.
+    return np.where(above < 0.5, 1.0 - above, below), np.where(below < 0.5, 1.0 - below, above), after[:, :n] @ stopping
 
 
 def _exponential(generator: Array, x: Array) -> Array:

@@ -26,6 +26,7 @@ from loynes.stationary.majorant import Certificate, certify
 from loynes.stationary.perfect import perfect_samples
 from loynes.study.options import DELTA, MAX_JOBS, asked_rate, check_common
 from loynes.study.progress import Progress, silent
+from loynes.study.runs import FIRST_AGREEMENT
 
 BATCH = 4_096
 METHODS = ("perfect", "backward")
@@ -46,6 +47,7 @@ class SampleFile:
     seconds: float
     seed: int
     certificate: Certificate | None = None
+    why: str = ""  # why there is no certificate
     warnings: tuple[str, ...] = ()
     version: str = __version__
 
@@ -65,8 +67,7 @@ class SampleFile:
             ("job steps", str(self.jobs)),
             ("seconds", self.seconds),
         )
-        if self.certificate is not None:
-            rows += tuple(self.certificate.figures)
+        rows += (("no certificate", self.why),) if self.certificate is None else tuple(self.certificate.figures)
         return Table(f"{self.model.label}: stationary workload samples", ("quantity", "value"), rows)
 
     def to_dict(self) -> dict[str, Any]:
@@ -77,6 +78,7 @@ class SampleFile:
             "load": self.load,
             "threshold": self.threshold.to_dict(),
             "certificate": None if self.certificate is None else self.certificate.to_dict(),
+            "why": self.why,
             "warnings": list(self.warnings),
             **{name: getattr(self, name) for name in names},
         }
@@ -122,7 +124,7 @@ def sample(
     asked = asked_rate(model, rate, load, seed=seed, backend=backend, progress=progress)
     table = job_table(model, asked.rate)
     certificate: Certificate | None = None
-    warnings = asked.warnings
+    warnings, why = asked.warnings, FIRST_AGREEMENT
     if method == "perfect":
         found = certify(
             model, asked.rate, asked.threshold, seed=seed, max_jobs=max_jobs, backend=backend, watch=progress
@@ -130,7 +132,7 @@ def sample(
         if isinstance(found, Certificate):
             certificate = replace(found, distance=Estimate(0.0, 0.0, delta or DELTA))
         else:
-            method = "backward"
+            method, why = "backward", found.why
             warnings += (f"no certificate, lower bounds only: {found.why}; these are backward samples",)
     for text in warnings:
         python_warnings.warn(text, LoynesWarning, stacklevel=2)
@@ -174,6 +176,7 @@ def sample(
         seconds=time.perf_counter() - began,
         seed=seed,
         certificate=certificate,
+        why="" if certificate is not None else why,
         warnings=warnings,
     )
 
