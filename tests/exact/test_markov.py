@@ -281,7 +281,7 @@ def test_unstable_and_bad_input() -> None:
 
 def test_what_is_too_long_is_left_out_and_said() -> None:
     with pytest.warns(LoynesWarning, match=r"P\(wait > x\) is left out"):
-        found = loynes.exact(SMALL["two classes"], load=0.9999, exceeds=(1.0,))
+        found = loynes.exact(SMALL["two classes"], load=0.999, exceeds=(1.0,))
     assert found.classes["need-1"].exceeds == {}
     assert found.classes["need-1"].variance is not None
 

@@ -61,7 +61,11 @@ def test_mm1(method: str) -> None:
 
 @pytest.mark.parametrize(("servers", "load"), [(2, 0.8), (10, 0.9), (50, 0.9), (200, 0.95)])
 def test_mmc(servers: int, load: float) -> None:
-    result = loynes.evaluate(single(EXPONENTIAL, servers), rate=load * servers, samples=3_000_000, confidence=SURE)
+    # With many servers and needs of 1 the majorant is loose and its burn-in long: the largest case goes from empty.
+    method = "sandwich" if servers < 200 else "forward"
+    result = loynes.evaluate(
+        single(EXPONENTIAL, servers), rate=load * servers, samples=3_000_000, confidence=SURE, method=method
+    )
     waiting = erlang_c(servers, load * servers)
     assert_holds(waiting / (servers * (1 - load)), result.overall.wait.mean, 0.12)
     assert_holds(1 - waiting, result.overall.no_wait, 0.05)

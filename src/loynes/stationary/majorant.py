@@ -31,7 +31,7 @@ from loynes.threshold.piles import Heights, Piles
 Array = NDArray[np.float64]
 
 # Blocks to choose K and theta on, and to judge the choice on.
-CHOOSING, JUDGING = 256, 1024
+CHOOSING, JUDGING = 256, 2048
 ATTEMPTS = 6
 # The certificate's own error, one-sided: small enough to forget beside the 1% of an interval.
 SURE = 1.0 - 1e-6
@@ -42,7 +42,7 @@ PART = 0.7
 # Services are rare that all judging blocks together are expected to see fewer times; and what they may cost, as a part
 # of the log-mgf's distance from 0.
 RARE = 30
-RARE_PART = 0.3
+RARE_PART = 0.5
 # What the heights of the judging blocks may take.
 MOST_BYTES = 1 << 30
 

@@ -119,7 +119,7 @@ class Run:
         distance = pairs.distance(self.confidence)
         certificate = replace(certificate, burn_in=pairs.position, distance=distance)
         warnings: tuple[str, ...] = ()
-        if apart.size > 0.01 * replicas:
+        if apart.size > 0.05 * replicas:
             warnings = (
                 f"{apart.size} of {replicas} pairs of chains had not met after the burn-in: the brackets hold, but a "
                 "longer one (--burn-in) would narrow them",
