@@ -134,7 +134,7 @@ def sandwich(arrivals: int = 128 * 500) -> None:
         low, high = (np.array([r[k] for r in part]) for k in (2, 3))
         axis.vlines(place, np.maximum(low, 1), high, color=colour, lw=5, label=label)
     axis.axhline(exact, color="black", lw=0.8)
-    axis.text(burn_ins[0], exact * 1.05, f"exact {exact:.2f}", fontsize=8.5)
+    axis.text(burn_ins[-1], exact * 1.6, f"exact {exact:.2f}", fontsize=8.5, ha="center")
     axis.set_xscale("log", base=2)
     axis.set_yscale("log")
     axis.set_xticks(burn_ins[::2], [f"{n:,}" for n in burn_ins[::2]])
@@ -161,7 +161,7 @@ def coverage() -> None:
         range(len(rows)), [f"{r['case']}: {r['quantity']}, {r['stop']}" for r in reversed(rows)], fontsize=8
     )
     axis.set_xlim(96.5, 100)
-    axis.set_xlabel("repetitions whose 99% interval held the exact value, % (with 95% intervals)")
+    figure.supxlabel("repetitions whose 99% interval held the exact value, %, with 95% intervals", fontsize=10)
     save(figure, "coverage")
 
 

@@ -12,7 +12,7 @@ from loynes.inputs.tables import JobTable, job_table
 from loynes.kernels import reference
 from loynes.kernels.cpu import engine
 from loynes.kernels.cpu.sandwich import perfect, sandwich
-from loynes.kernels.cpu.state import new_state, put, same
+from loynes.kernels.cpu.state import State, new_state, put, same
 from loynes.kernels.reference import BLOCK
 from loynes.model import Model, builtin_names, load
 from support import models
@@ -89,7 +89,7 @@ def test_same(values: list[int], place: int, other: int) -> None:
         assert same(two, one) == bool(np.array_equal(W, V))
 
 
-def split(state) -> None:  # type: ignore[no-untyped-def]
+def split(state: State) -> None:
     if state.counts[0] > 1:
         size = state.size[0]
         state.values[1 : size + 1] = state.values[:size].copy()

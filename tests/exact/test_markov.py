@@ -17,6 +17,7 @@ from loynes.errors import LoynesWarning, UnstableError, UsageError
 from loynes.markov import closed, queue, saturated, waits
 from loynes.markov.phases import Stages
 from loynes.markov.states import Blocked, Crews, count_crews, count_states
+from loynes.model import Coxian, Erlang, PhaseType
 from support import LAWS, SURE, single
 
 ONE_OR_ALL = (3.7523494, 8.5944007, 14.932306, 23.490975, 35.586642, 53.857604, 84.464384, 145.89301, 330.57994)
@@ -142,7 +143,8 @@ def test_against_the_sandwich(name: str) -> None:
     assert exact.hol_loss is not None
     pairs = [(exact.hol_loss, sampled.system.hol_loss)]
     assert exact.overall is not None
-    for mine, theirs in ((exact.overall, sampled.overall), *zip(exact.classes.values(), sampled.classes.values())):  # noqa: B905
+    everyone = [(exact.overall, sampled.overall), *((exact.classes[c], sampled.classes[c]) for c in sampled.classes)]
+    for mine, theirs in everyone:
         assert mine.variance is not None
         pairs += [(mine.mean, theirs.wait.mean), (mine.variance, theirs.wait.variance), (mine.no_wait, theirs.no_wait)]
         pairs += [(mine.exceeds[x], theirs.exceeds[x]) for x in (0.0, 2.0)]
@@ -317,7 +319,8 @@ def test_phase_type_laws(name: str) -> None:
     from scipy.linalg import expm
 
     law = single(LAWS[name]).classes[0].service
-    initial, generator = law.phases  # type: ignore[attr-defined]
+    assert isinstance(law, PhaseType | Coxian)
+    initial, generator = law.phases
     x = np.array([0.0, 1e-9, 0.01, 0.5, 2.0, 30.0])
     plain = [1.0 - float(initial @ expm(generator * value) @ np.ones(len(initial))) for value in x]
     np.testing.assert_allclose(law.cdf(x), plain, atol=1e-14)
@@ -325,7 +328,7 @@ def test_phase_type_laws(name: str) -> None:
     second = quad(lambda t: 2.0 * t * (1.0 - float(law.cdf(t))), 0, 200)[0]
     assert law.variance == pytest.approx(second - law.mean**2, rel=1e-6)
     logit = np.linspace(-30, 12, 43)
-    again = law.cdf(np.exp(law.log_quantile(logit)))  # type: ignore[attr-defined]
+    again = law.cdf(np.exp(law.log_quantile(logit)))
     np.testing.assert_allclose(again, 1.0 / (1.0 + np.exp(-logit)), rtol=1e-9)
 
 
@@ -337,8 +340,10 @@ def test_erlang_two_ways() -> None:
     one, two = (mix(3, (1, 0.5, law), (2, 0.5, EXPONENTIAL)) for law in (LAWS["erlang"], other))
     assert loynes.exact(one).threshold == pytest.approx(loynes.exact(two).threshold, rel=1e-12)
     logit = np.linspace(-37, 37, 101)
-    laws = [model.classes[0].service for model in (one, two)]
-    np.testing.assert_allclose(laws[0].log_quantile(logit), laws[1].log_quantile(logit), atol=1e-13)  # type: ignore[attr-defined]
+    erlang, phased = (model.classes[0].service for model in (one, two))
+    assert isinstance(erlang, Erlang)
+    assert isinstance(phased, PhaseType)
+    np.testing.assert_allclose(erlang.log_quantile(logit), phased.log_quantile(logit), atol=1e-13)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,8 +27,8 @@ EXACT_ONE_OR_ALL = 330.57994  # load 0.9
 RATE_ONE_OR_ALL = 0.9 * 20.448071666
 
 
-def certified(model: object, **options: object) -> Certificate:
-    found = loynes.certify(model, **options)  # type: ignore[arg-type]
+def certified(model: str | loynes.Model, *, rate: float | None = None, load: float | None = None) -> Certificate:
+    found = loynes.certify(model, rate=rate, load=load)
     assert isinstance(found, Certificate), found
     return found
 
@@ -204,7 +205,7 @@ def test_results_do_not_depend_on_cutting(monkeypatch: pytest.MonkeyPatch) -> No
     assert found[1] == found[3] == found[5]
 
 
-def test_certificates_survive_saving(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_certificates_survive_saving(tmp_path: Path) -> None:
     result = loynes.evaluate("five-class-exponential", rate=1.2, samples=2000)
     assert result.certificate is not None
     assert {"theta", "block", "burn_in", "distance"} <= set(result.to_dict()["certificate"])

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from loynes.model import laws
 from loynes.model.cluster import Model
+from loynes.model.law import Law
+from loynes.model.phase_laws import Coxian, PhaseType
 
 # Recipes: the service as a function of u in (0, 1), with parameters p and q.
 EXPONENTIAL = 0  # p (-ln u)
@@ -104,7 +106,7 @@ def needs_of(model: Model) -> Needs:
     return Needs(need.astype(np.int64), weight, of_class.astype(np.int64))
 
 
-def _leaves(law: laws.Law, weight: float = 1.0) -> Iterator[tuple[float, laws.Law]]:
+def _leaves(law: Law, weight: float = 1.0) -> Iterator[tuple[float, Law]]:
     """A law as weighted parts that are not mixtures themselves."""
     if isinstance(law, laws.Mixture):
         for part, inner in zip(law.weights, law.laws, strict=True):
@@ -116,7 +118,7 @@ def _leaves(law: laws.Law, weight: float = 1.0) -> Iterator[tuple[float, laws.La
         yield weight, law
 
 
-def _recipe(law: laws.Law, grids: list[NDArray[np.float64]]) -> tuple[int, float, float, float]:
+def _recipe(law: Law, grids: list[NDArray[np.float64]]) -> tuple[int, float, float, float]:
     match law:
         case laws.Exponential():
             return EXPONENTIAL, law.mean, 0.0, 0.0
@@ -130,14 +132,14 @@ def _recipe(law: laws.Law, grids: list[NDArray[np.float64]]) -> tuple[int, float
             return UNIFORM, law.low, law.high - law.low, 0.0
         case laws.Weibull():
             return WEIBULL, law.scale, 1.0 / law.shape, 0.0
-        case laws.Erlang() | laws.Gamma() | laws.Lognormal() | laws.PhaseType() | laws.Coxian():
+        case laws.Erlang() | laws.Gamma() | laws.Lognormal() | PhaseType() | Coxian():
             grids.append(_grid(law))
             return TABLE, 0.0, 0.0, float(len(grids) - 1)
     raise TypeError(f"no recipe for {type(law).__name__}")
 
 
 def _grid(
-    law: laws.Erlang | laws.Gamma | laws.Lognormal | laws.PhaseType | laws.Coxian,
+    law: laws.Erlang | laws.Gamma | laws.Lognormal | PhaseType | Coxian,
 ) -> NDArray[np.float64]:
     """Log-quantiles and their slopes (times the step) at equidistant logits, for cubic Hermite interpolation."""
     from scipy.interpolate import CubicSpline

@@ -10,6 +10,8 @@ from scipy.linalg import block_diag
 
 from loynes.model import laws
 from loynes.model.cluster import Model
+from loynes.model.law import Law
+from loynes.model.phase_laws import Coxian, PhaseType
 
 Array = NDArray[np.float64]
 
@@ -26,7 +28,7 @@ class Phases:
         return np.asarray(np.maximum(-self.generator.sum(axis=1), 0.0))
 
 
-def phases_of(law: laws.Law) -> Phases | None:
+def phases_of(law: Law) -> Phases | None:
     """A law as phases, exactly; None if it is not of phase type."""
     match law:
         case laws.Exponential():
@@ -36,7 +38,7 @@ def phases_of(law: laws.Law) -> Phases | None:
             return Phases(np.eye(1, law.phases)[0], rate * (np.eye(law.phases, k=1) - np.eye(law.phases)))
         case laws.Hyperexponential():
             return Phases(np.array(law.probabilities), np.diag(-1.0 / np.array(law.means)))
-        case laws.PhaseType() | laws.Coxian():
+        case PhaseType() | Coxian():
             return Phases(*law.phases)
         case laws.Mixture():
             parts = [phases_of(part) for part in law.laws]

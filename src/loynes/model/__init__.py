@@ -3,22 +3,21 @@
 from loynes.model.arrivals import Poisson
 from loynes.model.cluster import JobClass, Model
 from loynes.model.files import builtin_names, builtin_text, load
+from loynes.model.law import Law
 from loynes.model.laws import (
     BoundedPareto,
-    Coxian,
     Deterministic,
     Erlang,
     Exponential,
     Gamma,
     Hyperexponential,
-    Law,
     Lognormal,
     Mixture,
     Pareto,
-    PhaseType,
     Uniform,
     Weibull,
 )
+from loynes.model.phase_laws import Coxian, PhaseType
 
 __all__ = [
     "BoundedPareto",

@@ -7,67 +7,23 @@ Every law has `mean`, `variance`, `highest_moment` (the largest k with E[X^k] fi
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from pydantic import ConfigDict, Field, Strict, field_validator, model_validator
+from numpy.typing import ArrayLike
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
-from loynes.model import phase_numbers
 from loynes.model.fields import (
     LARGEST,
     SMALLEST,
     Count,
-    Finite,
     NonNegative,
     Positive,
     Probability,
-    Record,
     check_sum_to_one,
 )
-
-Array = NDArray[np.float64]
-
-MOST_PHASES = 100
-
-
-class Law(Record):
-    """A positive random variable. Subclasses carry their parameters as fields."""
-
-    if TYPE_CHECKING:  # fields in some laws, derived in others
-
-        @property
-        def mean(self) -> float: ...
-
-    @property
-    def variance(self) -> float:
-        raise NotImplementedError
-
-    @property
-    def highest_moment(self) -> float:
-        return math.inf
-
-    @property
-    def light_tail(self) -> bool:
-        return True
-
-    @property
-    def variation(self) -> float:
-        """Coefficient of variation: standard deviation over mean."""
-        return math.sqrt(self.variance) / self.mean
-
-    @property
-    def edges(self) -> tuple[float, ...]:
-        """Where the distribution function jumps or bends: integrals over it are cut there."""
-        return ()
-
-    def cdf(self, x: ArrayLike) -> Array:
-        """P(X <= x), 0 for negative x."""
-        raise NotImplementedError
-
-
-def _at_least_zero(x: ArrayLike) -> Array:
-    return np.maximum(np.asarray(x, dtype=np.float64), 0.0)
+from loynes.model.law import Array, Law, at_least_zero
+from loynes.model.phase_laws import Coxian, PhaseType
 
 
 def _one_of(data: Any, name: str, other: str, convert: Any) -> Any:
@@ -111,7 +67,7 @@ class Exponential(Law):
         return self.mean**2
 
     def cdf(self, x: ArrayLike) -> Array:
-        return -np.expm1(-_at_least_zero(x) / self.mean)
+        return -np.expm1(-at_least_zero(x) / self.mean)
 
 
 class _GammaShaped(Law):
@@ -128,7 +84,7 @@ class _GammaShaped(Law):
     def cdf(self, x: ArrayLike) -> Array:
         from scipy.special import gammainc
 
-        return np.asarray(gammainc(self._shape, _at_least_zero(x) * (self._shape / self.mean)))
+        return np.asarray(gammainc(self._shape, at_least_zero(x) * (self._shape / self.mean)))
 
     def log_quantile(self, logit: Array) -> Array:
         """log Q(u) at u = 1/(1+exp(-logit)), each tail computed from its own side."""
@@ -192,7 +148,7 @@ class Hyperexponential(Law):
         return 2.0 * math.fsum(p * m * m for p, m in zip(self.probabilities, self.means, strict=True)) - self.mean**2
 
     def cdf(self, x: ArrayLike) -> Array:
-        y = _at_least_zero(x)
+        y = at_least_zero(x)
         return sum((-p * np.expm1(-y / m) for p, m in zip(self.probabilities, self.means, strict=True)), np.zeros(()))
 
 
@@ -359,7 +315,7 @@ class Weibull(Law):
         return self.shape >= 1
 
     def cdf(self, x: ArrayLike) -> Array:
-        return -np.expm1(-((_at_least_zero(x) / self.scale) ** self.shape))
+        return -np.expm1(-((at_least_zero(x) / self.scale) ** self.shape))
 
 
 class Lognormal(Law):
@@ -389,7 +345,7 @@ class Lognormal(Law):
         from scipy.special import ndtr
 
         with np.errstate(divide="ignore"):
-            return np.asarray(ndtr((np.log(_at_least_zero(x)) - self._centre) / self._spread))
+            return np.asarray(ndtr((np.log(at_least_zero(x)) - self._centre) / self._spread))
 
     def log_quantile(self, logit: Array) -> Array:
         """log Q(u) at u = 1/(1+exp(-logit)), each tail computed from its own side."""
@@ -397,78 +353,6 @@ class Lognormal(Law):
 
         normal = np.where(logit < 0, ndtri_exp(log_expit(logit)), -ndtri_exp(log_expit(-logit)))
         return self._centre + self._spread * normal
-
-
-class _Phased(Law):
-    """What phase_type and coxian share: the time until a small Markov chain stops."""
-
-    @property
-    def phases(self) -> tuple[Array, Array]:
-        """Initial probabilities and the rates between phases."""
-        raise NotImplementedError
-
-    @property
-    def mean(self) -> float:
-        return phase_numbers.moments(*self.phases)[0]
-
-    @property
-    def variance(self) -> float:
-        return phase_numbers.moments(*self.phases)[1]
-
-    def cdf(self, x: ArrayLike) -> Array:
-        values = _at_least_zero(x)
-        return phase_numbers.stopped(*self.phases, values.ravel())[0].reshape(values.shape)
-
-    def log_quantile(self, logit: Array) -> Array:
-        """log Q(u) at u = 1/(1+exp(-logit)), each tail computed from its own side."""
-        return phase_numbers.log_quantile(*self.phases, logit)
-
-
-class PhaseType(_Phased):
-    """The time until a Markov chain stops: probabilities to begin in each phase, and rates between phases.
-
-    What a row of the generator lacks to 0 is the rate at which that phase ends the service.
-    """
-
-    law: Literal["phase_type"] = "phase_type"
-    initial: tuple[NonNegative, ...] = Field(min_length=1, max_length=MOST_PHASES)
-    generator: tuple[tuple[Finite, ...], ...]
-
-    @model_validator(mode="after")
-    def _sound(self) -> PhaseType:
-        wrong = phase_numbers.trouble(self.initial, self.generator)
-        if wrong is not None:
-            raise ValueError(wrong)
-        return self
-
-    @property
-    def phases(self) -> tuple[Array, Array]:
-        return np.array(self.initial), np.array(self.generator)
-
-
-class Coxian(_Phased):
-    """Exponential phases one after the other; after each but the last the service goes on with a given probability."""
-
-    model_config = ConfigDict(populate_by_name=True)
-
-    law: Literal["coxian"] = "coxian"
-    rates: tuple[Positive, ...] = Field(min_length=1, max_length=MOST_PHASES)
-    continues: tuple[Annotated[float, Strict(), Field(ge=0, le=1)], ...] = Field(alias="continue")
-
-    @model_validator(mode="after")
-    def _matched(self) -> Coxian:
-        if len(self.continues) != len(self.rates) - 1:
-            raise ValueError(
-                f"continue must have one probability less than there are rates, got {len(self.continues)} and "
-                f"{len(self.rates)}"
-            )
-        return self
-
-    @property
-    def phases(self) -> tuple[Array, Array]:
-        rates = np.array(self.rates)
-        generator = np.diag(-rates) + np.diag(rates[:-1] * np.array(self.continues), k=1)
-        return np.eye(1, len(rates))[0], generator
 
 
 class Mixture(Law):

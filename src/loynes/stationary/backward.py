@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,17 +71,24 @@ def backward_samples(
     """Samples first .. first + count - 1, in batches of bounded size."""
     engine = choose(backend)
     start_length = whole_blocks(initial) if initial else initial_length(table)
-    batch = max(1, min(count, BATCH_BYTES // (8 * table.servers)))
+
+    def run(start: int, *out: NDArray[Any]) -> None:
+        engine.run_backward(table, seed, stream, start, start_length, confirmations, longest, *out, done, workers)
+
+    return in_batches(table.servers, first, count, run, f"backward samples had not settled after {longest} jobs")
+
+
+def in_batches(servers: int, first: int, count: int, run: Callable[..., None], unfinished: str) -> Iterator[Samples]:
+    """Samples first .. first + count - 1 from run(start, workload, length, doublings); a length of 0 is a failure."""
+    batch = max(1, min(count, BATCH_BYTES // (8 * servers)))
     for start in range(first, first + count, batch):
         rows = min(batch, first + count - start)
-        W = np.empty((rows, table.servers))
+        W = np.empty((rows, servers))
         length, doublings = np.empty(rows, np.int64), np.empty(rows, np.int64)
-        engine.run_backward(
-            table, seed, stream, start, start_length, confirmations, longest, W, length, doublings, done, workers
-        )
+        run(start, W, length, doublings)
         if not np.all(length):
             raise SamplingError(
-                f"{np.count_nonzero(length == 0)} of {rows} backward samples had not settled after {longest} jobs; "
-                "the rate is too close to the threshold for this method"
+                f"{np.count_nonzero(length == 0)} of {rows} {unfinished}; the rate is too close to the threshold for "
+                "this method"
             )
         yield Samples(start, W, length, doublings)

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from typing import Any
 
-import numpy as np
+from numpy.typing import NDArray
 
-from loynes.errors import SamplingError
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import JobTable
 from loynes.kernels.backends import backend as choose
 from loynes.kernels.reference import BLOCK
-from loynes.stationary.backward import BATCH_BYTES, LONGEST, Samples
+from loynes.stationary.backward import LONGEST, Samples, in_batches
 from loynes.stationary.majorant import Certificate
 
 
@@ -52,29 +52,9 @@ def perfect_samples(
     """Samples first .. first + count - 1, in batches of bounded size."""
     engine = choose(backend)
     initial = initial_length(table, certificate, delta)
-    batch = max(1, min(count, BATCH_BYTES // (8 * table.servers)))
-    for start in range(first, first + count, batch):
-        rows = min(batch, first + count - start)
-        W = np.empty((rows, table.servers))
-        length, doublings = np.empty(rows, np.int64), np.empty(rows, np.int64)
-        engine.run_perfect(
-            table,
-            seed,
-            STREAM_STATIONARY,
-            start,
-            initial,
-            longest,
-            ceiling(certificate, delta),
-            math.log(2.0) / certificate.theta,
-            W,
-            length,
-            doublings,
-            done,
-            workers,
-        )
-        if not np.all(length):
-            raise SamplingError(
-                f"{np.count_nonzero(length == 0)} of {rows} perfect samples had not met after {longest} jobs; "
-                "the rate is too close to the threshold for this method"
-            )
-        yield Samples(start, W, length, doublings)
+    height, rise = ceiling(certificate, delta), math.log(2.0) / certificate.theta
+
+    def run(start: int, *out: NDArray[Any]) -> None:
+        engine.run_perfect(table, seed, STREAM_STATIONARY, start, initial, longest, height, rise, *out, done, workers)
+
+    return in_batches(table.servers, first, count, run, f"perfect samples had not met after {longest} jobs")

@@ -1,0 +1,87 @@
+"""Laws of phase type in general: the time until a small Markov chain stops."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from pydantic import ConfigDict, Field, Strict, model_validator
+
+from loynes.model import phase_numbers
+from loynes.model.fields import Finite, NonNegative, Positive
+from loynes.model.law import Array, Law, at_least_zero
+
+MOST_PHASES = 100
+
+
+class _Phased(Law):
+    """What phase_type and coxian share: the time until a small Markov chain stops."""
+
+    @property
+    def phases(self) -> tuple[Array, Array]:
+        """Initial probabilities and the rates between phases."""
+        raise NotImplementedError
+
+    @property
+    def mean(self) -> float:
+        return phase_numbers.moments(*self.phases)[0]
+
+    @property
+    def variance(self) -> float:
+        return phase_numbers.moments(*self.phases)[1]
+
+    def cdf(self, x: ArrayLike) -> Array:
+        values = at_least_zero(x)
+        return phase_numbers.stopped(*self.phases, values.ravel())[0].reshape(values.shape)
+
+    def log_quantile(self, logit: Array) -> Array:
+        """log Q(u) at u = 1/(1+exp(-logit)), each tail computed from its own side."""
+        return phase_numbers.log_quantile(*self.phases, logit)
+
+
+class PhaseType(_Phased):
+    """The time until a Markov chain stops: probabilities to begin in each phase, and rates between phases.
+
+    What a row of the generator lacks to 0 is the rate at which that phase ends the service.
+    """
+
+    law: Literal["phase_type"] = "phase_type"
+    initial: tuple[NonNegative, ...] = Field(min_length=1, max_length=MOST_PHASES)
+    generator: tuple[tuple[Finite, ...], ...]
+
+    @model_validator(mode="after")
+    def _sound(self) -> PhaseType:
+        wrong = phase_numbers.trouble(self.initial, self.generator)
+        if wrong is not None:
+            raise ValueError(wrong)
+        return self
+
+    @property
+    def phases(self) -> tuple[Array, Array]:
+        return np.array(self.initial), np.array(self.generator)
+
+
+class Coxian(_Phased):
+    """Exponential phases one after the other; after each but the last the service goes on with a given probability."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    law: Literal["coxian"] = "coxian"
+    rates: tuple[Positive, ...] = Field(min_length=1, max_length=MOST_PHASES)
+    continues: tuple[Annotated[float, Strict(), Field(ge=0, le=1)], ...] = Field(alias="continue")
+
+    @model_validator(mode="after")
+    def _matched(self) -> Coxian:
+        if len(self.continues) != len(self.rates) - 1:
+            raise ValueError(
+                f"continue must have one probability less than there are rates, got {len(self.continues)} and "
+                f"{len(self.rates)}"
+            )
+        return self
+
+    @property
+    def phases(self) -> tuple[Array, Array]:
+        rates = np.array(self.rates)
+        generator = np.diag(-rates) + np.diag(rates[:-1] * np.array(self.continues), k=1)
+        return np.eye(1, len(rates))[0], generator
