@@ -36,6 +36,7 @@ check: $(READY_DEV)  ## style, types, import direction
 bench: $(READY_DEV)  ## rates, ratios and how long answers take; a quarter of an hour
 	$(BIN)/python benchmarks/rates.py
 	$(BIN)/python benchmarks/answers.py
+	$(BIN)/python benchmarks/exact.py
 
 docs: $(READY_DEV)  ## recompute the figures that the docs show
 	$(BIN)/python docs/figures.py
