@@ -25,7 +25,6 @@ from loynes.kernels.reference import BLOCK
 from loynes.kernels.shape import look_every, use_runs
 from loynes.kernels.tally import new_tally
 from loynes.model import Model, builtin_names, load
-from simpy_model import mean_wait
 
 # Rates at which the figures are wanted: load 0.75, 0.5 and 0.75 of the threshold.
 RATES = {"five-class-exponential": 1.3575, "one-or-all": 10.224, "borg-cell-b": 1.785}
@@ -41,7 +40,19 @@ def forward_rate(model: Model, rate: float, workers: int, seconds: float = 3.0, 
     while len(found) < 5:
         began = time.perf_counter()
         engine.run_forward(
-            table, needs, 1, 0, np.arange(len(W)), position, position + jobs, True, W, tally, None, workers
+            table,
+            needs,
+            1,
+            0,
+            np.arange(len(W)),
+            np.arange(len(W)),
+            position,
+            position + jobs,
+            True,
+            W,
+            tally,
+            None,
+            workers,
         )
         took = time.perf_counter() - began
         position += jobs
@@ -66,6 +77,8 @@ def kernels() -> None:
         wanted = f"{WANTED[name] / 1e6:.0f} M" if name in WANTED else ""
         simpy = ratio = ""
         if name in RATES:
+            from simpy_model import mean_wait
+
             began = time.perf_counter()
             mean_wait(model, rate, 60_000)
             plain = 60_000 / (time.perf_counter() - began)

@@ -66,7 +66,21 @@ def test_forward(model: Model, seed: int, load_factor: float, observe: bool) -> 
     tallies = []
     for as_runs in FORMS:
         W, tally = np.zeros((2, model.servers)), new_tally(2, len(needs.need), model.mean_service)
-        forward(table, needs, as_runs, 16, np.uint64(seed), 0, np.array([3, 4]), 0, 5 * BLOCK, observe, W, tally)
+        forward(
+            table,
+            needs,
+            as_runs,
+            16,
+            np.uint64(seed),
+            0,
+            np.array([3, 4]),
+            np.arange(2),
+            0,
+            5 * BLOCK,
+            observe,
+            W,
+            tally,
+        )
         np.testing.assert_array_equal(W, expected)
         tallies.append(tally)
     for dense, runs in zip(*tallies, strict=True):
@@ -78,7 +92,7 @@ def test_what_is_observed(model: Model, seed: int) -> None:
     """The tally against waits and losses worked out from the reference's workload vectors."""
     table, needs = job_table(model, 0.8 * model.ideal), needs_of(model)
     W, tally = np.zeros((1, model.servers)), new_tally(1, len(needs.need), model.mean_service)
-    forward(table, needs, False, BLOCK, np.uint64(seed), 0, np.arange(1), 0, 6 * BLOCK, True, W, tally)
+    forward(table, needs, False, BLOCK, np.uint64(seed), 0, np.arange(1), np.arange(1), 0, 6 * BLOCK, True, W, tally)
     seen = [reference_chain(table, seed, 0, 0, k * BLOCK, np.zeros(model.servers)) for k in range(6)]
     waits = np.array([[w[n - 1] for n in needs.need] for w in seen])
     loss = [sum(p * np.sum(w[n - 1] - w[:n]) for n, p in zip(needs.need, needs.weight, strict=True)) for w in seen]
@@ -201,7 +215,9 @@ def run(model: Model, cuts: list[int], workers: int, rows: int = 5) -> tuple[np.
     table, needs = job_table(model, 0.7 * model.ideal), needs_of(model)
     W, tally = np.zeros((rows, model.servers)), new_tally(rows, len(needs.need), model.mean_service)
     for begin, end in itertools.pairwise(cuts):
-        engine.run_forward(table, needs, 11, 0, np.arange(rows), begin, end, True, W, tally, None, workers)
+        engine.run_forward(
+            table, needs, 11, 0, np.arange(rows), np.arange(rows), begin, end, True, W, tally, None, workers
+        )
     return W, tally
 
 
@@ -237,7 +253,7 @@ def test_large_models_in_both_forms(name: str) -> None:
     found = []
     for as_runs in FORMS:
         W, tally = np.zeros((1, model.servers)), new_tally(1, len(needs.need), model.mean_service)
-        forward(table, needs, as_runs, 32, 3, 0, np.arange(1), 0, 100 * BLOCK, True, W, tally)
+        forward(table, needs, as_runs, 32, 3, 0, np.arange(1), np.arange(1), 0, 100 * BLOCK, True, W, tally)
         found.append((W, tally))
     np.testing.assert_array_equal(found[0][0], found[1][0])
     for dense, runs in zip(found[0][1], found[1][1], strict=True):

@@ -54,10 +54,12 @@ def philox4x32(counter: tuple[Any, Any, Any, Any], key: tuple[int, int]) -> tupl
     return c0, c1, c2, c3
 
 
-def words(seed: int, stream: int, replica: int, index: NDArray[np.int64]) -> tuple[Words, Words, Words, Words]:
-    """The four words of the jobs at `index` of one replica."""
+def words(
+    seed: int, stream: int, replica: int | NDArray[np.int64], index: NDArray[np.int64]
+) -> tuple[Words, Words, Words, Words]:
+    """The four words of the jobs at `index` of one replica, or of one replica each."""
     position = np.asarray(index, dtype=np.int64).view(np.uint64)
-    counter = (position & _LOW, position >> _HALF, np.uint64(replica), np.uint64(stream))
+    counter = (position & _LOW, position >> _HALF, np.asarray(replica, np.uint64), np.uint64(stream))
     return philox4x32(counter, (seed & 0xFFFFFFFF, (seed >> 32) & 0xFFFFFFFF))
 
 

@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
-from types import ModuleType
+from functools import lru_cache
+from typing import Any
 
 from loynes.errors import UsageError
 
-NAMES = ("auto", "cpu", "cuda")
+NAMES = ("auto", "cpu", "cuda", "cuda:64")
+
+# A question that the CPU would answer sooner, in seconds, than a GPU's first launch takes is left to it.
+WORTH_A_GPU = 5.0
 
 
-def backend(name: str) -> ModuleType:
-    """The engine of a backend: a module with NAME and its functions run_*."""
+def backend(name: str) -> Any:
+    """The engine of a backend, with the functions of `kernels/cpu/engine.py`; `auto` is the CPU (see `settle`)."""
     if name not in NAMES:
         raise UsageError(f"backend {name!r}: must be one of {', '.join(NAMES)}")
-    if name == "cuda":
-        raise UsageError("backend 'cuda': this version has no GPU kernels; use --backend cpu (or auto)")
+    if name.startswith("cuda"):
+        return _cuda(64 if name == "cuda:64" else 32)
     from loynes.kernels.cpu import engine
 
     return engine
+
+
+def settle(name: str, seconds: float) -> str:
+    """The backend for a question that would take the CPU about so many seconds: what `auto` stands for."""
+    if name != "auto" or seconds < WORTH_A_GPU:
+        return name
+    from loynes.kernels.cuda.device import missing
+
+    return "cpu" if missing() else "cuda"
+
+
+@lru_cache(maxsize=2)
+def _cuda(bits: int) -> Any:
+    from loynes.kernels.cuda.engine import Engine
+
+    return Engine(bits)

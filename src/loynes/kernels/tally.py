@@ -6,7 +6,8 @@ A bin is an interval of equal leading bits of wait / unit: 128 bins an octave, f
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import functools
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ BIN_OFFSET = (1023 + LOWEST_OCTAVE) << BITS
 
 
 class Tally(NamedTuple):
-    """Sums over observed arrivals, one row a replica, one column a distinct need."""
+    """Sums over observed arrivals, one row a replica (or a group of them), one column a distinct need."""
 
     per_unit: float  # 1 / unit
     looks: NDArray[np.int64]  # [replica]
@@ -43,12 +44,10 @@ def new_tally(replicas: int, needs: int, unit: float) -> Tally:
     )
 
 
-def with_rows(tally: Tally, rows: NDArray[np.int64], other: Tally) -> Tally:
-    """A copy of a tally in which these replicas are those of another."""
-    columns: list[Any] = [np.copy(column) for column in tally[1:]]
-    for column, own in zip(columns, other[1:], strict=True):
-        column[rows] = own
-    return Tally._make([tally.per_unit, *columns])
+def sum_of(tallies: list[Tally]) -> Tally:
+    """One tally of all that several have seen, row by row."""
+    columns = zip(*(tally[1:] for tally in tallies), strict=True)
+    return Tally._make([tallies[0].per_unit, *(functools.reduce(np.add, column) for column in columns)])
 
 
 def bin_edges(unit: float) -> NDArray[np.float64]:

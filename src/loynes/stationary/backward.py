@@ -21,8 +21,6 @@ from loynes.kernels.backends import backend as choose
 from loynes.kernels.reference import BLOCK, whole_blocks
 
 LONGEST = 1 << 30
-# A batch of workload vectors stays within this many bytes.
-BATCH_BYTES = 1 << 26
 
 
 @dataclass(frozen=True)
@@ -75,12 +73,15 @@ def backward_samples(
     def run(start: int, *out: NDArray[Any]) -> None:
         engine.run_backward(table, seed, stream, start, start_length, confirmations, longest, *out, done, workers)
 
-    return in_batches(table.servers, first, count, run, f"backward samples had not settled after {longest} jobs")
+    why = f"backward samples had not settled after {longest} jobs"
+    return in_batches(table.servers, engine.batch_bytes, first, count, run, why)
 
 
-def in_batches(servers: int, first: int, count: int, run: Callable[..., None], unfinished: str) -> Iterator[Samples]:
+def in_batches(
+    servers: int, batch_bytes: int, first: int, count: int, run: Callable[..., None], unfinished: str
+) -> Iterator[Samples]:
     """Samples first .. first + count - 1 from run(start, workload, length, doublings); a length of 0 is a failure."""
-    batch = max(1, min(count, BATCH_BYTES // (8 * servers)))
+    batch = max(1, min(count, batch_bytes // (8 * servers)))
     for start in range(first, first + count, batch):
         rows = min(batch, first + count - start)
         W = np.empty((rows, servers))

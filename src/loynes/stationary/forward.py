@@ -23,7 +23,8 @@ REPLICAS = 32
 class Chains:
     """Independent chains that can always be run further; memory does not depend on how far.
 
-    They start empty, or with given workloads before job `position` (the sandwich's, once burned in).
+    They start empty, or with given workloads before job `position` (the sandwich's, once burned in). Replicas add to
+    the rows of one tally: each to its own, or, where there are more of them than rows, a group to each.
     """
 
     def __init__(
@@ -34,6 +35,7 @@ class Chains:
         *,
         seed: int,
         replicas: int | NDArray[np.int64] = REPLICAS,
+        rows: int | None = None,
         workload: NDArray[np.float64] | None = None,
         position: int = 0,
         backend: str = "auto",
@@ -43,12 +45,15 @@ class Chains:
         self.needs = needs
         self._numbers = np.arange(replicas) if isinstance(replicas, int) else replicas
         self.replicas = len(self._numbers)
-        self.tally = new_tally(self.replicas, len(needs.need), unit)
         self.position = position  # jobs each replica has seen
         self._engine = choose(backend)
+        rows = self._engine.groups_of(self.replicas) if rows is None else rows
+        self._rows = self._numbers % rows
+        self.tally = new_tally(rows, len(needs.need), unit)
         self._seed = seed
         self._workers = workers
-        self._workload = np.zeros((self.replicas, table.servers)) if workload is None else workload.copy()
+        start = np.zeros((self.replicas, table.servers)) if workload is None else workload
+        self._workload = self._engine.hold(start)
 
     @property
     def jobs(self) -> int:
@@ -57,7 +62,12 @@ class Chains:
     @property
     def workload(self) -> np.ndarray:
         """The present workload vectors, one row a replica."""
-        return self._workload.copy()
+        return np.asarray(self._engine.fetch(self._workload))
+
+    @property
+    def stride(self) -> int:
+        """How many jobs apart observed arrivals are."""
+        return int(self._engine.look_every(self.table))
 
     def skip(self, jobs: int, done: Callable[[], None] | None = None) -> None:
         """Run every replica `jobs` further (rounded up to blocks) without observing."""
@@ -75,6 +85,7 @@ class Chains:
             self._seed,
             STREAM_STATIONARY,
             self._numbers,
+            self._rows,
             self.position,
             end,
             observe,

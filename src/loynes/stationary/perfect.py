@@ -57,4 +57,5 @@ def perfect_samples(
     def run(start: int, *out: NDArray[Any]) -> None:
         engine.run_perfect(table, seed, STREAM_STATIONARY, start, initial, longest, height, rise, *out, done, workers)
 
-    return in_batches(table.servers, first, count, run, f"perfect samples had not met after {longest} jobs")
+    why = f"perfect samples had not met after {longest} jobs"
+    return in_batches(table.servers, engine.batch_bytes, first, count, run, why)

@@ -52,9 +52,18 @@ class Pairs:
         self.replicas = replicas
         self.position = 0
         self.met = np.full(replicas, -1, np.int64)  # jobs until the pair was one, -1 while it is not
-        self.low = np.zeros((replicas, model.servers))
-        self.high = _above(model, certificate, seed, replicas, stream, backend)
         self._engine, self._seed, self._stream, self._workers = choose(backend), seed, stream, workers
+        self._low = self._engine.hold(np.zeros((replicas, model.servers)))
+        self._high = self._engine.hold(_above(model, certificate, seed, replicas, stream, backend))
+
+    @property
+    def low(self) -> NDArray[np.float64]:
+        """The lower chains' workloads, one row a pair."""
+        return np.asarray(self._engine.fetch(self._low))
+
+    @property
+    def high(self) -> NDArray[np.float64]:
+        return np.asarray(self._engine.fetch(self._high))
 
     @property
     def apart(self) -> NDArray[np.int64]:
@@ -74,8 +83,8 @@ class Pairs:
             self._stream,
             self.position,
             end,
-            self.low,
-            self.high,
+            self._low,
+            self._high,
             self.met,
             done,
             self._workers,
@@ -97,11 +106,9 @@ def _above(model: Model, certificate: Certificate, seed: int, replicas: int, str
         backend=backend,
     )
     piles.extend(certificate.block)
-    level = np.empty(replicas)
-    for r in range(replicas):
-        _, _, high, low = words(seed, own, r, np.array([-1]))
-        level[r] = -np.log(long_uniform(high, low)[0]) / certificate.theta
-    return level[:, None] + piles.workload()
+    _, _, high, low = words(seed, own, np.arange(replicas), np.full(replicas, -1))
+    level = -np.log(long_uniform(high, low)) / certificate.theta
+    return np.asarray(level[:, None] + piles.workload())
 
 
 def burn_in(

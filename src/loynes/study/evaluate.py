@@ -122,7 +122,7 @@ def evaluate(
         jobs=done.jobs,
         seconds=time.perf_counter() - began,
         seed=seed,
-        backend=choose(backend).NAME,
+        backend=choose(backend).name,
         details={"threshold": asked.source} | done.details,
         certificate=done.certificate,
         why=done.why,

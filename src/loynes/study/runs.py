@@ -13,8 +13,8 @@ from loynes.errors import SamplingError, UsageError
 from loynes.estimate import Estimate
 from loynes.inputs.philox import STREAM_PILOT
 from loynes.inputs.tables import JobTable, Needs, job_table, needs_of
-from loynes.kernels.shape import look_every
-from loynes.kernels.tally import BINS, Tally, with_rows
+from loynes.kernels.backends import backend as choose
+from loynes.kernels.tally import BINS, Tally, sum_of
 from loynes.model import Model
 from loynes.results import from_replicas, from_samples
 from loynes.results.metrics import Measures, bracket
@@ -26,7 +26,7 @@ from loynes.stationary.sandwich import Pairs
 from loynes.stationary.sandwich import burn_in as sandwich_burn_in
 from loynes.study.progress import Progress
 
-REPLICAS, LEAST_REPLICAS = 128, 32
+LEAST_REPLICAS = 32
 # Pairs of chains that are run through the burn-in, as far as so many jobs go.
 WITNESSES, WITNESS_JOBS = 1024, 30_000_000
 PILOT_SAMPLES = 64
@@ -84,6 +84,10 @@ class Run:
     def needs(self) -> Needs:
         return needs_of(self.model)
 
+    @property
+    def _engine(self) -> Any:
+        return choose(self.backend)
+
     # Long chains
 
     def sandwich(self, replicas: int | None, burn_in: int | None) -> Done:
@@ -104,18 +108,21 @@ class Run:
         if burn_in:
             self.progress(0.0, f"burning in {burn_in} jobs, from below and from above")
             pairs.run(burn_in)
-        lower = self._chains(replicas, pairs.low[:replicas], pairs.position)
+        low, rows = pairs.low[:replicas], self._engine.groups_of(replicas)
         apart = pairs.apart[pairs.apart < replicas]
-        chains = [lower]
+        # Pairs that have met go on as one chain each, the others as two.
+        met = np.setdiff1d(np.arange(replicas), apart)
+        parts = [self._chains(met, rows, low[met], pairs.position)] if met.size else []
         if apart.size:
-            chains.append(self._chains(apart, pairs.high[apart], pairs.position))
+            parts += [self._chains(apart, rows, ends[apart], pairs.position) for ends in (low, pairs.high)]
 
         def tallies() -> tuple[Tally, ...]:
             if not apart.size:
-                return (lower.tally,)
-            return lower.tally, with_rows(lower.tally, apart, chains[1].tally)
+                return (parts[0].tally,)
+            both = [part.tally for part in parts[:-2]]
+            return sum_of([*both, parts[-2].tally]), sum_of([*both, parts[-1].tally])
 
-        found, jobs = self._watch(chains, tallies, max(burn_in, LEAST_OBSERVED))
+        found, jobs = self._watch(parts, tallies, replicas, max(burn_in, LEAST_OBSERVED))
         distance = pairs.distance(self.confidence)
         certificate = replace(certificate, burn_in=pairs.position, distance=distance)
         warnings: tuple[str, ...] = ()
@@ -124,7 +131,7 @@ class Run:
                 f"{apart.size} of {replicas} pairs of chains had not met after the burn-in: the brackets hold, but a "
                 "longer one (--burn-in) would narrow them",
             )
-        details = self._observed(lower, pairs.position) | {"pairs": witnesses}
+        details = self._observed(parts[0].stride, tallies()[0], pairs.position) | {"pairs": witnesses}
         return Done("sandwich", found, replicas, jobs, details, certificate, warnings=warnings)
 
     def forward(self, replicas: int | None, burn_in: int | None) -> Done:
@@ -132,21 +139,23 @@ class Run:
         if burn_in is None:
             burn_in = self._pilot()
         replicas = self._replicas(replicas, burn_in)
-        chains = self._chains(replicas, None, 0)
+        chains = self._chains(np.arange(replicas), self._engine.groups_of(replicas), None, 0)
         self.progress(0.0, f"burning in {burn_in} jobs")
         if burn_in:
             chains.skip(burn_in)
         skipped = chains.position
-        found, jobs = self._watch([chains], lambda: (chains.tally,), max(burn_in, LEAST_OBSERVED))
-        return Done("forward", found, replicas, jobs, self._observed(chains, skipped), why=EMPTY_START)
+        found, jobs = self._watch([chains], lambda: (chains.tally,), replicas, max(burn_in, LEAST_OBSERVED))
+        details = self._observed(chains.stride, chains.tally, skipped)
+        return Done("forward", found, replicas, jobs, details, why=EMPTY_START)
 
-    def _chains(self, replicas: Any, workload: Any, position: int) -> Chains:
+    def _chains(self, replicas: Any, rows: int, workload: Any, position: int) -> Chains:
         return Chains(
             self.table,
             self.needs,
             self.model.mean_service,
             seed=self.seed,
             replicas=replicas,
+            rows=rows,
             workload=workload,
             position=position,
             backend=self.backend,
@@ -154,25 +163,30 @@ class Run:
 
     def _replicas(self, asked: int | None, burn_in: int) -> int:
         """As asked, if there is room; else as many as usual, fewer where each is large or long to burn in."""
-        each = 4 * BINS * len(self.needs.need) + 16 * self.table.servers
         if asked is not None:
-            if asked * each > MOST_BYTES:
+            if (size := self._bytes(asked)) > MOST_BYTES:
                 raise UsageError(
-                    f"replicas {asked}: would take {asked * each / 2**30:.0f} GiB; at most {MOST_BYTES >> 30} are used"
+                    f"replicas {asked}: would take {size / 2**30:.0f} GiB; at most {MOST_BYTES >> 30} are used"
                 )
             return asked
-        few = min(USUAL_BYTES / each, USUAL_BURN_IN * self.max_jobs / max(burn_in, 1))
-        return int(min(max(few, LEAST_REPLICAS), REPLICAS))
+        usual = self._engine.fitting_replicas(self.table)
+        few = usual * min(1.0, USUAL_BYTES / self._bytes(usual))
+        return int(min(max(min(few, USUAL_BURN_IN * self.max_jobs / max(burn_in, 1)), LEAST_REPLICAS), usual))
+
+    def _bytes(self, replicas: int) -> int:
+        """What so many replicas take: histograms and sums by need, and two workload vectors each."""
+        needs = len(self.needs.need)
+        rows = int(self._engine.groups_of(replicas))
+        return rows * 4 * BINS * needs + replicas * (40 * needs + 16 * self.table.servers)
 
     def _watch(
-        self, chains: list[Chains], tallies: Callable[[], tuple[Tally, ...]], first: int
+        self, chains: list[Chains], tallies: Callable[[], tuple[Tally, ...]], replicas: int, first: int
     ) -> tuple[Measures, int]:
         """Observe all chains until the overall mean wait is known well enough; the measures, and jobs simulated."""
-        lower, stride = chains[0], look_every(self.table)
-        begin = lower.position
+        stride, begin = chains[0].stride, chains[0].position
         # Whatever is rare must have been seen, or the replicas agree on a world without it.
-        rare = min(OFTEN / (rarest(self.table) * lower.replicas), self.max_jobs / lower.replicas)
-        more = -(-self.samples // lower.replicas) * stride if self.samples else max(first, int(rare))
+        rare = min(OFTEN / (rarest(self.table) * replicas), self.max_jobs / replicas)
+        more = -(-self.samples // replicas) * stride if self.samples else max(first, int(rare))
         while True:
             for chain in chains:
                 chain.observe(more)
@@ -182,17 +196,16 @@ class Run:
             self._tell(wait, 1.0)
             if self._enough(wait, jobs):
                 break
-            seen = lower.position - begin
-            more = int(max(stride, min(seen * self._growth(wait), (self.max_jobs - jobs) / lower.replicas)))
+            seen = chains[0].position - begin
+            more = int(max(stride, min(seen * self._growth(wait), (self.max_jobs - jobs) / replicas)))
         found = [
             from_replicas.measures(self.model, self.rate, self.needs, tally, self.confidence, self.exceeds)
             for tally in tallies()
         ]
         return bracket(found[0], found[-1]), jobs
 
-    def _observed(self, chains: Chains, skipped: int) -> dict[str, Any]:
-        stride = look_every(self.table)
-        return {"burn_in": skipped, "observed_arrivals": int(chains.tally.looks.sum()), "observed_every": stride}
+    def _observed(self, stride: int, tally: Tally, skipped: int) -> dict[str, Any]:
+        return {"burn_in": skipped, "observed_arrivals": int(tally.looks.sum()), "observed_every": stride}
 
     def _pilot(self) -> int:
         """A burn-in: well above the longest past that any of a few backward samples needed to forget how it began."""
@@ -245,7 +258,7 @@ class Run:
         lengths: list[np.ndarray] = []
         doublings: list[np.ndarray] = []
         count = jobs = 0
-        more = self.samples or FIRST_SAMPLES
+        more = self.samples or max(FIRST_SAMPLES, self._engine.fitting_replicas(self.table))
         while True:
             for batch in batches(count, more):
                 seen.add(batch.workload)

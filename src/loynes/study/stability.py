@@ -98,7 +98,7 @@ def stability(
         jobs=piles.jobs,
         seconds=time.perf_counter() - began,
         seed=seed,
-        backend=choose(backend).NAME,
+        backend=choose(backend).name,
         warnings=warnings,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,6 @@ from numpy.typing import NDArray
 from loynes.inputs.philox import STREAM_PILE
 from loynes.inputs.tables import JobTable, Needs
 from loynes.kernels.backends import backend as choose
-from loynes.kernels.shape import look_every
 from loynes.kernels.tally import Heap, copy_heap, new_heap
 from loynes.threshold.controls import Mix
 
@@ -38,8 +38,9 @@ class Piles:
         self.table, self.needs, self.mix, self.replicas = table, needs, mix, replicas
         self.length = 0
         self._heap = new_heap(replicas, len(table.need), len(mix.blocking))
-        self._H = np.zeros((replicas, table.servers))
-        self._engine = choose(backend)
+        # Random assignment has kernels for the CPU only.
+        self._engine = choose("cpu" if discipline == "random" else backend)
+        self._H = self._engine.hold(np.zeros((replicas, table.servers)))
         self._seed, self._stream = seed, stream
         self._random = discipline == "random"
 
@@ -65,7 +66,7 @@ class Piles:
 
     def workload(self) -> Array:
         """The heights of every server, one row a replica."""
-        return self._heap.base[:, None] + self._H
+        return np.asarray(self._heap.base[:, None] + self._engine.fetch(self._H))
 
     def state(self) -> Heights:
         """The piles as they are now."""
@@ -73,12 +74,13 @@ class Piles:
 
     def regenerated(self) -> Heights:
         """The piles just after the first job from now on that needs all servers; the piles themselves stay."""
-        heap, H = copy_heap(self._heap), self._H.copy()
+        heap, H = copy_heap(self._heap), self._engine.hold(self._engine.fetch(self._H))
         self._engine.run_regeneration(self.table, self.mix.blockers, self._seed, self._stream, self.length, H, heap)
         return self._heights(self.length, H, heap)
 
-    def _heights(self, length: int, H: Array, heap: Heap) -> Heights:
-        lost = heap.loss if self._random else heap.loss * look_every(self.table)
+    def _heights(self, length: int, held: Any, heap: Heap) -> Heights:
+        H = self._engine.fetch(held)
+        lost = heap.loss if self._random else heap.loss * self._engine.look_every(self.table)
         return Heights(
             length,
             heap.base + H.max(axis=1),

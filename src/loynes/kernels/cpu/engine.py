@@ -20,12 +20,37 @@ from loynes.kernels.reference import BLOCK
 from loynes.kernels.shape import look_every, use_runs
 from loynes.kernels.tally import Blockers, Heap, Tally
 
-NAME = "cpu"
+name = "cpu"
+most_jobs = 4e9  # how many jobs a question may take, unless told otherwise: a minute or a few
 
 # Long enough that starting a task costs nothing, short enough that Ctrl-C and progress are prompt.
 TASK_JOBS = 1 << 19
+REPLICAS = 128
 
 Done = Callable[[], None] | None
+
+
+batch_bytes = 1 << 26  # of samples that are made at a time
+
+
+def groups_of(replicas: int) -> int:
+    """How many rows a tally of so many replicas has."""
+    return replicas
+
+
+def fitting_replicas(table: JobTable) -> int:
+    """Replicas that keep all cores busy, and are enough for an interval."""
+    return REPLICAS
+
+
+def hold(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Workloads, one row a replica, where the kernels work on them."""
+    return array.copy()
+
+
+def fetch(held: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Workloads that are held, as an ordinary array."""
+    return held.copy()
 
 
 def run_forward(
@@ -34,6 +59,7 @@ def run_forward(
     seed: int,
     stream: int,
     replicas: NDArray[np.int64],
+    rows: NDArray[np.int64],
     begin: int,
     end: int,
     observe: bool,
@@ -42,12 +68,12 @@ def run_forward(
     done: Done = None,
     workers: int | None = None,
 ) -> None:
-    """Advance the given replicas (rows of W) through jobs begin .. end-1, adding to the tally if `observe`."""
+    """Advance the given replicas (rows of W) through jobs begin .. end-1, adding to their tally rows if `observe`."""
     as_runs, stride, key = use_runs(table), look_every(table), np.uint64(seed)
 
-    def task(rows: slice, start: int, stop: int) -> None:
-        part = Tally(tally.per_unit, *_views(tally[1:], rows))
-        forward(table, needs, as_runs, stride, key, stream, replicas[rows], start, stop, observe, W[rows], part)
+    def task(part: slice, start: int, stop: int) -> None:
+        numbers = (replicas[part], rows[part])
+        forward(table, needs, as_runs, stride, key, stream, *numbers, start, stop, observe, W[part], tally)
 
     _over(begin, end, len(W), task, done, workers)
 

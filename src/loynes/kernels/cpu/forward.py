@@ -16,8 +16,9 @@ _SHIFT, _OFFSET = np.int64(BIN_SHIFT), np.int64(BIN_OFFSET)
 
 
 @compiled
-def forward(table, needs, as_runs, stride, seed, stream, replicas, begin, end, observe, W, tally):
-    """Jobs begin .. end-1 (multiples of BLOCK) of the replicas whose workloads are the rows of W; updates W and tally.
+def forward(table, needs, as_runs, stride, seed, stream, replicas, rows, begin, end, observe, W, tally):
+    """Jobs begin .. end-1 (multiples of BLOCK) of the replicas whose workloads are the rows of W; updates W and tally,
+    each replica in a tally row of its own.
 
     Row r depends on nothing but (table, seed, stream, replicas[r]) and the jobs so far: not on how work is cut.
     """
@@ -26,7 +27,7 @@ def forward(table, needs, as_runs, stride, seed, stream, replicas, begin, end, o
     wait, loss = np.empty(needs.need.size), np.empty(needs.need.size)
     for r in range(W.shape[0]):
         put(state, W[r], as_runs)
-        row = _take_row(tally, r)
+        row = _take_row(tally, rows[r])
         for first in range(begin, end, BLOCK):
             draw_block(table, seed, stream, replicas[r], first, block)
             now = 0.0
@@ -38,7 +39,7 @@ def forward(table, needs, as_runs, stride, seed, stream, replicas, begin, end, o
             else:
                 now = advance(state, block, 0, BLOCK, now)
             rebase(state, now)
-        _give_row(tally, r, row)
+        _give_row(tally, rows[r], row)
         get(state, W[r])
 
 

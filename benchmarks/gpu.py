@@ -1,0 +1,267 @@
+"""Every CUDA kernel: checked against the CPU's numbers, then timed. Prints Markdown.
+
+python benchmarks/gpu.py            checks, rates, ratios, answers (a few minutes)
+python benchmarks/gpu.py --forms    only: which form of the state pays at which size
+python benchmarks/gpu.py --check    only the checks
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from forms import build, mixes
+from loynes.inputs.tables import job_table, needs_of
+from loynes.kernels.backends import backend
+from loynes.kernels.cpu import engine as cpu
+from loynes.kernels.cuda import compiled
+from loynes.kernels.cuda.device import Kernel, cupy
+from loynes.kernels.cuda.engine import MOST_GROUPS, SLOT, idled_by_entry
+from loynes.kernels.reference import BLOCK
+from loynes.kernels.tally import BINS, new_tally
+from loynes.model import Model, load
+from loynes.threshold.controls import Mix
+from rates import RATES, forward_rate
+
+SIZES = (8, 20, 32, 48, 64, 96, 128, 256, 512, 1024, 2048, 4096)
+WANTED = {"five-class-exponential": 120e9, "one-or-all": 20e9, "borg-cell-b": 4e9}
+SECONDS = 0.3
+
+
+def timed(launch: Any, steps: float) -> float:
+    """Job steps a second of launch(blocks), which makes `steps` of them a block: the median of three, by events."""
+    cp = cupy()
+    blocks, took, rates = 16, 0.0, []
+    while len(rates) < 3:
+        begin, end = cp.cuda.Event(), cp.cuda.Event()
+        begin.record()
+        launch(blocks)
+        end.record()
+        end.synchronize()
+        took = cp.cuda.get_elapsed_time(begin, end) * 1e-3
+        if took < SECONDS / 2:
+            blocks = int(blocks * min(16.0, SECONDS / max(took, 1e-5))) + 1
+        else:
+            rates.append(steps * blocks / took)
+    return sorted(rates)[1]
+
+
+def forward(model: Model, rate: float, shape: compiled.Shape, observe: bool = True) -> tuple[float, Kernel]:
+    cp = cupy()
+    table, needs = job_table(model, rate), needs_of(model)
+    kernel = Kernel("forward", shape, table, 1)
+    rows, kinds = kernel.resident, len(needs.need)
+    W = cp.zeros((rows, model.servers), shape.real)
+    wait, square, loss = cp.zeros((kinds, rows)), cp.zeros((kinds, rows)), cp.zeros(rows)
+    none, bins = cp.zeros((kinds, rows), cp.uint32), cp.zeros((MOST_GROUPS, kinds, BINS), cp.uint32)
+    number, group = cp.arange(rows, dtype=cp.uint32), cp.arange(rows, dtype=cp.int32) % MOST_GROUPS
+    idled, position = cp.asarray(idled_by_entry(shape, needs)), [0]
+
+    def launch(blocks: int) -> None:
+        first = position[0]
+        position[0] += blocks * BLOCK
+        kernel(
+            rows, np.uint32(0), number, np.int64(first), np.int64(position[0]), np.int32(rows), np.int32(observe), W,
+            idled, shape.real(1.0), group, wait, square, none, loss, bins,
+        )  # fmt: skip
+
+    launch(64)
+    return timed(launch, rows * BLOCK), kernel
+
+
+def pile(model: Model, shape_options: dict[str, Any]) -> float:
+    cp = cupy()
+    table, mix = job_table(model, None), Mix.of(model)
+    shape = compiled.shape_of(table, len(mix.blocking), **shape_options)
+    kernel = Kernel("pile", shape, table, 1)
+    rows = kernel.resident
+    H, idled = cp.zeros((rows, model.servers), shape.real), cp.asarray(idled_by_entry(shape, needs_of(model)))
+    of_class, waits_for = cp.asarray(mix.blockers.of_class.astype(np.int32)), cp.asarray(mix.blockers.waits_for)
+    heap = [
+        cp.zeros(rows),
+        cp.zeros(rows),
+        cp.zeros((rows, len(table.need)), cp.int64),
+        cp.zeros((rows, len(table.need))),
+    ]
+    heap += [cp.zeros((rows, len(mix.blocking))) for _ in range(2)]
+
+    def launch(blocks: int) -> None:
+        kernel(
+            rows, np.uint32(1), np.uint32(0), np.int64(0), np.int64(blocks * BLOCK), np.int32(rows), np.int32(0), H, idled,
+            of_class, waits_for, *heap,
+        )  # fmt: skip
+
+    return timed(launch, rows * BLOCK)
+
+
+def sandwich(model: Model, rate: float, shape: compiled.Shape) -> float:
+    """Pairs that never meet: the upper one starts so high that no launch brings it down."""
+    cp = cupy()
+    kernel = Kernel("sandwich", shape, job_table(model, rate), 1)
+    rows = kernel.resident
+    low, high = cp.zeros((rows, model.servers), shape.real), cp.zeros((rows, model.servers), shape.real)
+    met = cp.zeros(rows, cp.int64)
+
+    def launch(blocks: int) -> None:
+        low.fill(0)
+        high.fill(1e7)
+        met.fill(-1)
+        kernel(
+            rows, np.uint32(0), np.uint32(0), np.int64(0), np.int64(blocks * BLOCK), np.int32(rows), low, high, met
+        )  # fmt: skip
+
+    return timed(launch, rows * BLOCK)
+
+
+def backward(model: Model, rate: float, shape: compiled.Shape) -> float:
+    """Samples that are never ready: n = 2^40."""
+    cp = cupy()
+    kernel = Kernel("backward", shape, job_table(model, rate), 1)
+    rows = kernel.resident
+    state = np.zeros(rows, SLOT)
+    state["sample"] = -1
+    slots, taken = cp.asarray(state.view(np.uint8)), cp.zeros(1, cp.uint32)
+    unfinished, W = cp.zeros((rows, model.servers), shape.real), cp.zeros((rows, model.servers), shape.real)
+    length, doublings = cp.zeros(rows, cp.int64), cp.zeros(rows, cp.int64)
+
+    def launch(blocks: int) -> None:
+        kernel(
+            rows, np.uint32(0), np.uint32(0), np.int64(1 << 40), np.int32(1), np.int64(1 << 41), np.int64(rows),
+            np.int32(rows), np.int32(blocks), taken, slots, unfinished, W, length, doublings,
+        )  # fmt: skip
+
+    return timed(launch, rows * BLOCK)
+
+
+def check() -> None:
+    """Chains, pairs and samples in double precision: the CPU's, bit for bit."""
+    for name, rate in RATES.items():
+        model = load(name)
+        table, needs = job_table(model, 0.5 * rate), needs_of(model)
+        found = []
+        for engine in (cpu, backend("cuda:64")):
+            W = engine.hold(np.zeros((8, model.servers)))
+            tally = new_tally(8, len(needs.need), 1.0)
+            engine.run_forward(table, needs, 1, 0, np.arange(8), np.arange(8), 0, 1 << 14, False, W, tally)
+            low, high = engine.hold(np.zeros((8, model.servers))), engine.hold(np.full((8, model.servers), 50.0))
+            met = np.full(8, -1, np.int64)
+            engine.run_sandwich(table, 1, 0, 0, 1 << 14, low, high, met)
+            samples, length, doublings = np.empty((32, model.servers)), np.empty(32, np.int64), np.empty(32, np.int64)
+            engine.run_backward(table, 1, 0, 0, 1 << 12, 1, 1 << 24, samples, length, doublings)
+            found.append((engine.fetch(W), engine.fetch(low), engine.fetch(high), met, samples, length, doublings))
+        same = all(np.array_equal(x, y) for x, y in zip(*found, strict=True))
+        print(f"- {name}: {'the same bits as on the CPU' if same else 'DIFFERS from the CPU'}", flush=True)
+        if not same:
+            sys.exit(1)
+
+
+def giga(rate: float) -> str:
+    return f"{rate / 1e9:.3g} G"
+
+
+def kernels(with_cpu: bool) -> None:
+    print(
+        "\n| model | bits | form | registers | forward | wanted | sandwich | of forward | pile | backward | CPU core | ratio |"
+    )
+    print("| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for name, rate in RATES.items():
+        model = load(name)
+        core = forward_rate(model, rate, 1, seconds=1.0) if with_cpu else float("nan")
+        for bits in (32, 64):
+            shape = compiled.shape_of(job_table(model, rate), bits=bits)
+            pair = compiled.shape_of(job_table(model, rate), bits=bits, chains=2)
+            single, kernel = forward(model, rate, shape)
+            both = sandwich(model, rate, pair)
+            cells = (
+                name, str(bits), compiled.FORMS[shape.form], f"{kernel.registers}, {kernel.spilled} spilled", giga(single),
+                giga(WANTED[name]) if bits == 32 else "", f"{giga(both)} ({compiled.FORMS[pair.form]})",
+                f"{both / single:.0%}", giga(pile(model, {"bits": bits})), giga(backward(model, rate, shape)),
+                f"{core / 1e6:.1f} M", f"{single / core:.0f}",
+            )  # fmt: skip
+            print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def forms() -> None:
+    """Rates of all forms that can hold a model, by size: what shape_of decides by."""
+    kinds = ("five classes", "one or all")
+    print("\n| servers | " + " | ".join(f"{kind}: thread / warp / wide" for kind in kinds) + " |")
+    print("| ---: |" + " ---: |" * len(kinds))
+    for s in SIZES:
+        cells = []
+        for kind in kinds:
+            model = build(s, mixes(s)[kind])
+            rate = 0.5 * model.ideal
+            found = []
+            for form in (compiled.THREAD, compiled.WARP, compiled.WIDE):
+                shape = compiled.shape_of(job_table(model, rate), form=form)
+                if (form == compiled.THREAD and s > 128) or (form == compiled.WARP and s > 4096):
+                    found.append("-")
+                else:
+                    found.append(giga(forward(model, rate, shape)[0]))
+            cells.append(" / ".join(found))
+        print(f"| {s} | " + " | ".join(cells) + " |", flush=True)
+
+
+def variants() -> None:
+    """Segments and blocks a multiprocessor: what they bring."""
+    print("\n| model | segments | least blocks | registers | forward |")
+    print("| --- | ---: | ---: | ---: | ---: |")
+    for name, segments, least in (
+        *(("five-class-exponential", 1, b) for b in (1, 6, 7, 8, 10)),
+        *(("one-or-all", g, b) for g, b in ((1, 1), (1, 12), (2, 1), (2, 10))),
+        *(("borg-cell-b", g, b) for g, b in ((1, 1), (2, 1), (4, 1), (4, 4), (8, 1), (8, 4), (16, 1))),
+    ):
+        model = load(name)
+        shape = replace(compiled.shape_of(job_table(model, 1.0)), segments=segments, least_blocks=least)
+        rate, kernel = forward(model, RATES[name], shape)
+        print(
+            f"| {name} | {segments} | {least} | {kernel.registers}, {kernel.spilled} spilled | {giga(rate)} |",
+            flush=True,
+        )
+
+
+def answers() -> None:
+    """From the command line, start-up included; the second run, as compiled kernels are kept."""
+    print("\n| command | took |\n| --- | ---: |")
+    command = [sys.executable, "-m", "loynes"]
+    five = ["evaluate", "five-class-exponential", "--load", "0.75", "--backend", "cuda"]
+    for line in ([*five, "--method", "backward", "--samples", "500000"], five):
+        for _ in range(2):
+            began = time.perf_counter()
+            subprocess.run([*command, *line], check=True, capture_output=True)
+            took = time.perf_counter() - began
+        print(f"| `loynes {' '.join(line)}` | {took:.2f} s |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("check", "forms", "variants", "kernels", "answers"):
+        parser.add_argument(f"--{name}", action="store_true", help=f"only: {name}")
+    parser.add_argument("--no-cpu", action="store_true", help="leave out the CPU's rates")
+    options = parser.parse_args()
+    every = not any((options.check, options.forms, options.variants, options.kernels, options.answers))
+    cp = cupy()
+    properties = cp.cuda.runtime.getDeviceProperties(0)
+    driver = cp.cuda.runtime.driverGetVersion()
+    print(f"{properties['name'].decode()}, {properties['multiProcessorCount']} multiprocessors, CUDA driver {driver}, "
+          f"CuPy {cp.__version__}\n")  # fmt: skip
+    if every or options.check:
+        check()
+    if every or options.kernels:
+        kernels(not options.no_cpu)
+    if every or options.forms:
+        forms()
+    if every or options.variants:
+        variants()
+    if every or options.answers:
+        answers()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+// Backward samples: the workload at time 0 of a system started empty ever further back (see kernels/cpu/backward.py).
+#include "slots.cuh"
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+backward(unsigned stream, unsigned first_replica, Index initial, int confirmations,
+         Index longest, Index count, int slots, int budget, unsigned *taken, Slot *slot_of, Real *unfinished, Real *W,
+         Index *length, Index *doublings) {
+    const Index own = team();
+    if (own >= slots) return;
+    Slot slot = slot_of[own];
+    State state;
+    state.place(shared, 0);
+    Jobs jobs{stream};
+    jobs.place(shared + State::SHARED);
+    state.put(unfinished + own * SERVERS);
+    for (int block = 0; block < budget && slot.sample != -2; ++block) {
+        if (slot.sample < 0) {
+            if (!take(slot, taken, count, initial)) break;
+            state.fill(0);
+        }
+        Real now = 0;
+        jobs.each(first_replica + (unsigned)slot.sample, slot.first, [&](const Job &job) ALWAYS_INLINE {
+            state.step(job.need, now, job.service);
+            now += job.gap;
+        });
+        state.rebase(now);
+        slot.first += BLOCK;
+        if (slot.first < 0) continue;
+        Real *row = W + slot.sample * SERVERS;
+        if (slot.n > initial) {
+            slot.doublings += 1;
+            slot.agreed = state.equals(row) ? slot.agreed + 1 : 0;
+        }
+        const bool settled = slot.agreed == confirmations;
+        if (!settled) state.get(row);
+        if (settled || slot.n >= longest) {
+            if (lane() == 0) {
+                length[slot.sample] = settled ? slot.n : 0;
+                doublings[slot.sample] = slot.doublings;
+            }
+            slot.sample = -1;
+        } else {
+            slot.n *= 2;
+            slot.first = -slot.n;
+            state.fill(0);
+        }
+    }
+    state.get(unfinished + own * SERVERS);
+    if (lane() == 0) slot_of[own] = slot;
+}

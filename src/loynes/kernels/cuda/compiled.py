@@ -1,0 +1,191 @@
+"""How the CUDA sources are compiled: for one device and one model shape, when first asked for.
+
+Fixed at compile time is what the code is unrolled over: the number of servers, the needs, the form of the state.
+Probabilities, means and rates are filled in before a launch, so a sweep over rates compiles once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loynes.inputs.tables import EXPONENTIAL, JobTable, class_probabilities
+
+SOURCES = Path(__file__).parent
+KERNELS = {"forward": "forward", "pile": "pile", "backward": "backward", "sandwich": "sandwich", "perfect": "sandwich",
+           "given": "given", "words": "given", "drawn": "given"}  # fmt: skip
+# No contraction to FMA and no fast-math: the same bits as the CPU.
+OPTIONS = ("--std=c++17", "--fmad=false")
+
+THREAD, WARP, WIDE = 0, 1, 2
+FORMS = ("thread", "warp", "wide")
+
+# Where one thread a replica stops paying, and where a warp's registers no longer hold a replica, by bits.
+MOST_IN_THREAD = {32: 64, 64: 32}
+MOST_IN_WARP = {32: 4096, 64: 2048}
+# Code is unrolled over needs: beyond this many entries in all, the generic form is used.
+MOST_UNROLLED = 4096
+MOST_SHARED = 227 << 10
+
+
+@lru_cache(maxsize=1)
+def fingerprint() -> str:
+    """A digest of all CUDA sources."""
+    digest = hashlib.sha256()
+    for path in sorted(SOURCES.glob("*.cu*")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a module is compiled for."""
+
+    bits: int
+    form: int
+    servers: int
+    class_need: tuple[int, ...]
+    by_odds: tuple[int, ...]  # distinct needs, the most frequent first
+    branches: int
+    blockers: int
+    simple: bool
+    saturated: bool
+    threads: int
+    segments: int
+    chains: int = 1  # states a team runs: 2 for the sandwich
+    least_blocks: int = 1  # blocks to keep on a multiprocessor, at the price of registers
+
+    @property
+    def entries(self) -> int:
+        return -(-self.servers // (32 * self.segments))
+
+    @property
+    def lanes(self) -> int:
+        return 1 if self.form == THREAD else 32
+
+    @property
+    def real(self) -> type[np.floating]:
+        return np.float32 if self.bits == 32 else np.float64
+
+    @property
+    def shared(self) -> int:
+        """Bytes of shared memory a block takes."""
+        item = self.bits // 8
+        if self.form == THREAD:
+            return self.chains * (self.servers + max(self.class_need)) * self.threads * item
+        jobs = self.threads * (2 * item + 8)
+        return jobs if self.form == WARP else self.chains * self.servers * (self.threads // 32) * item + jobs
+
+    def header(self) -> str:
+        """The constants that the sources expect."""
+        needs = sorted(self.by_odds)
+        constants = {
+            "BITS": self.bits,
+            "FORM": self.form,
+            "SERVERS": self.servers,
+            "CLASSES": len(self.class_need),
+            "BRANCHES": self.branches,
+            "BLOCKERS": self.blockers,
+            "NEEDS": len(needs),
+            "SMALLEST_NEED": needs[0],
+            "LARGEST_NEED": needs[-1],
+            "SIMPLE": int(self.simple),
+            "SATURATED": int(self.saturated),
+            "KIND_IS_NEED": int(self.form != WARP),
+            "THREADS": self.threads,
+            "SEGMENTS": self.segments,
+            "ENTRIES": self.entries,
+            "MIN_BLOCKS": self.least_blocks,
+            "UNROLLED": 4 if self.chains * len(needs) * self.segments * self.entries <= 128 else 1,
+        }
+        lists = {
+            "NEED": needs,
+            "NEED_BY_ODDS": self.by_odds,
+            "NEED_OF_CLASS": self.class_need,
+            "KIND_OF_CLASS": [self.by_odds.index(need) for need in self.class_need],
+        }
+        lines = [f"#define {name} {value}" for name, value in constants.items()]
+        lines += [
+            f"__device__ constexpr int {name}[] = {{{', '.join(map(str, items))}}};" for name, items in lists.items()
+        ]
+        return "\n".join(lines) + "\n"
+
+    def source(self, kernel: str) -> str:
+        """The text to compile for a kernel; the fingerprint makes caches notice when an included file has changed."""
+        return f'// sources {fingerprint()}\n{self.header()}#include "{KERNELS[kernel]}.cu"\n'
+
+
+def shape_of(table: JobTable, blockers: int = 0, *, bits: int = 32, chains: int = 1, form: int | None = None) -> Shape:
+    """The shape of a model, in the form that pays for it."""
+    s = table.servers
+    distinct, position = np.unique(table.need, return_inverse=True)
+    odds = np.bincount(position, weights=class_probabilities(table))
+    by_odds = tuple(int(need) for need in distinct[np.argsort(-odds, kind="stable")])
+    if form is None:
+        if s * chains <= MOST_IN_THREAD[bits]:
+            form = THREAD
+        elif s * chains <= MOST_IN_WARP[bits] and len(distinct) * chains * s <= 32 * MOST_UNROLLED:
+            form = WARP
+        else:
+            form = WIDE
+    threads = 128
+    if form == WIDE:
+        while threads > 32 and chains * s * threads // 32 * bits // 8 > MOST_SHARED // 4:
+            threads //= 2
+    each = -(-s // 32)
+    return Shape(
+        bits=bits,
+        form=form,
+        servers=s,
+        class_need=tuple(int(need) for need in table.need),
+        by_odds=by_odds,
+        branches=len(table.recipe),
+        blockers=blockers,
+        simple=bool(table.simple and np.all(table.recipe == EXPONENTIAL)),
+        saturated=table.gap_mean == 0.0,
+        threads=threads,
+        segments=4 if each >= 32 else 2 if each >= 16 else 1,
+        chains=chains,
+    )
+
+
+def table_bytes(shape: Shape, table: JobTable, grid_pointer: int) -> bytes:
+    """The struct Table of jobs.cuh."""
+    classes, branches, needs = len(shape.class_need), shape.branches, len(shape.by_odds)
+    fields: list[tuple[str, str, int]] = [
+        ("gap_mean", "f8", 1),
+        ("cut", "u4", classes),
+        ("need", "i4", classes),
+        ("kind", "i4", classes),
+        ("first", "i4", classes + 1),
+        ("needs", "i4", needs),
+        ("recipe", "i4", branches),
+        ("low", "f8", branches),
+        ("stretch", "f8", branches),
+        ("p", "f8", branches),
+        ("q", "f8", branches),
+        ("r", "f8", branches),
+        ("gap_mean_float", "f4", 1),
+        ("p_float", "f4", branches),
+        ("grid", "u8", 1),
+    ]
+    layout = np.dtype([(name, kind, (size,)) for name, kind, size in fields], align=True)
+    record = np.zeros((), layout)
+    for name in ("need", "first", "recipe", "low", "stretch", "p", "q", "r"):
+        record[name] = getattr(table, name)
+    record["gap_mean"], record["gap_mean_float"], record["p_float"] = table.gap_mean, table.gap_mean, table.p
+    record["cut"] = _cuts(table)
+    record["kind"] = [shape.by_odds.index(need) for need in shape.class_need]
+    record["needs"] = sorted(shape.by_odds)
+    record["grid"] = grid_pointer
+    return record.tobytes()
+
+
+def _cuts(table: JobTable) -> NDArray[np.uint32]:
+    """32-bit cuts: the last, 2^32, is never looked at; nor is another that rounded up to it ever reached."""
+    return np.minimum(table.class_cut, 2**32 - 1).astype(np.uint32)

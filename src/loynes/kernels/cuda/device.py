@@ -1,0 +1,93 @@
+"""The GPU as the engine sees it: is there one, compiled modules, launches, memory."""
+
+from __future__ import annotations
+
+import importlib.util
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from loynes.errors import UsageError
+from loynes.inputs.philox import ROUNDS, WEYL_0, WEYL_1
+from loynes.inputs.tables import JobTable
+from loynes.kernels.cuda.compiled import OPTIONS, SOURCES, Shape, table_bytes
+
+
+@lru_cache(maxsize=1)
+def missing() -> str | None:
+    """What keeps the GPU from being used, or None."""
+    if importlib.util.find_spec("cupy") is None:
+        return "CuPy is not installed: pip install 'loynes[gpu]'"
+    try:
+        import cupy
+
+        if cupy.cuda.runtime.getDeviceCount() == 0:
+            return "there is no NVIDIA GPU"
+    except Exception as error:  # CuPy raises whatever its libraries raise
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        return f"there is no usable NVIDIA GPU ({reason})"
+    return None
+
+
+def cupy() -> Any:
+    """CuPy, where there is a GPU to use it on."""
+    what = missing()
+    if what is not None:
+        raise UsageError(f"backend 'cuda': {what}; use --backend cpu (or auto)")
+    import cupy
+
+    return cupy
+
+
+@lru_cache(maxsize=64)
+def _module(shape: Shape, kernel: str, device: int) -> Any:
+    options = (*OPTIONS, f"-I{SOURCES}")
+    return cupy().RawModule(code=shape.source(kernel), options=options, backend="nvrtc")
+
+
+class Kernel:
+    """One kernel for one shape, its table filled in."""
+
+    def __init__(self, name: str, shape: Shape, table: JobTable, seed: int) -> None:
+        cp = cupy()
+        self.shape = shape
+        module = _module(shape, name, cp.cuda.Device().id)
+        self._function = module.get_function(name)
+        if shape.shared > 48 << 10:
+            self._function.max_dynamic_shared_size_bytes = shape.shared
+        self._grid = cp.asarray(table.grid) if table.grid.size else None
+        record = np.frombuffer(
+            table_bytes(shape, table, self._grid.data.ptr if self._grid is not None else 0), np.uint8
+        )
+        keys = [(start + i * step) & 0xFFFFFFFF for start, step in ((seed & 0xFFFFFFFF, WEYL_0), (seed >> 32, WEYL_1))
+                for i in range(ROUNDS)]  # fmt: skip
+        for symbol, data in (
+            ("table", record),
+            ("far_table", record),
+            ("keys", np.array(keys, np.uint32).view(np.uint8)),
+        ):
+            place = module.get_global(symbol)
+            place.copy_from_host(data.ctypes.data, data.nbytes)
+
+    @property
+    def resident(self) -> int:
+        """Teams that the device runs at a time."""
+        cp = cupy()
+        blocks = cp.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
+            self._function.kernel.ptr, self.shape.threads, self.shape.shared
+        )
+        processors = cp.cuda.Device().attributes["MultiProcessorCount"]
+        return int(blocks * processors * self.shape.threads // self.shape.lanes)
+
+    def __call__(self, teams: int, *arguments: Any) -> None:
+        blocks = -(-teams * self.shape.lanes // self.shape.threads)
+        self._function((blocks,), (self.shape.threads,), arguments, shared_mem=self.shape.shared)
+
+    @property
+    def registers(self) -> int:
+        return int(self._function.num_regs)
+
+    @property
+    def spilled(self) -> int:
+        return int(self._function.local_size_bytes)

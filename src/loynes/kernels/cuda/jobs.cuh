@@ -1,0 +1,127 @@
+// Jobs from random words: in double bit for bit loynes.inputs.jobs, in float to a few units of the last place.
+#pragma once
+#include "elementary.cuh"
+#include "philox.cuh"
+
+// The model's randomness (loynes.inputs.tables), filled in before a launch.
+struct Table {
+    double gap_mean;
+    unsigned cut[CLASSES];  // class c is drawn when cut[c-1] <= word < cut[c]; the last is never looked at
+    int need[CLASSES];
+    int kind[CLASSES];  // position of the need in NEED_BY_ODDS
+    int first[CLASSES + 1];
+    int needs[NEEDS];  // distinct, ascending
+    int recipe[BRANCHES];
+    double low[BRANCHES], stretch[BRANCHES], p[BRANCHES], q[BRANCHES], r[BRANCHES];
+    float gap_mean_float, p_float[BRANCHES];
+    const double *grid;
+};
+
+// Unrolled code reads constants at known places; looked-up entries come from memory, where lanes may differ.
+#if CLASSES + BRANCHES <= 256
+__constant__ Table table;
+#else
+__device__ Table table;
+#endif
+__device__ Table far_table;
+__constant__ Keys keys;
+
+enum Recipe { EXPONENTIAL, PARETO, BOUNDED_PARETO, DETERMINISTIC, UNIFORM, WEIBULL, TABULATED };
+
+struct Job {
+    Real service, gap;
+    int need;       // servers, or the position of that number in NEED_BY_ODDS: whatever a state's step takes
+    int job_class;
+};
+
+constexpr int FEW_CLASSES = 8;
+
+__device__ __forceinline__ int pick_class(unsigned word) {
+    int c = 0;
+    if (CLASSES <= 32) {
+#pragma unroll
+        for (int k = 0; k < CLASSES - 1; ++k) c += word >= table.cut[k];
+    } else {
+        int width = CLASSES - 1;
+        while (width > 0) {
+            const int half = width >> 1;
+            if (word >= far_table.cut[c + half]) {
+                c += half + 1;
+                width -= half + 1;
+            } else {
+                width = half;
+            }
+        }
+    }
+    return c;
+}
+
+__device__ inline double interpolate(int number, double logit) {
+    const double edge = 37.0;
+    const double place = (logit + edge) * (1.0 / (2.0 * edge / 2048));
+    const int cell = (int)place;
+    const double f = place - cell;
+    const double *node = far_table.grid + 2 * (2049 * (Index)number + cell);
+    const double y0 = node[0], d0 = node[1], y1 = node[2], d1 = node[3];
+    const double rise = y1 - y0;
+    return y0 + f * (d0 + f * ((3.0 * rise - (2.0 * d0 + d1)) + f * ((d0 + d1) - 2.0 * rise)));
+}
+
+// Any law, in double.
+__device__ inline double serve(int c, double u) {
+    const Table &t = far_table;
+    int branch = t.first[c];
+    const int last = t.first[c + 1] - 1;
+    while (branch < last && u >= t.low[branch + 1]) ++branch;
+    u = lesser(greater((u - t.low[branch]) * t.stretch[branch], 0x1p-53), 1.0 - 0x1p-53);
+    const double p = t.p[branch], q = t.q[branch];
+    switch (t.recipe[branch]) {
+        case DETERMINISTIC: return p;
+        case UNIFORM: return p + q * u;
+        case BOUNDED_PARETO: return p * exp_double(q * -log_double(1.0 - t.r[branch] * u));
+    }
+    const double energy = -log_double(u);
+    switch (t.recipe[branch]) {
+        case EXPONENTIAL: return p * energy;
+        case PARETO: return p * exp_double(q * energy);
+        case WEIBULL: return p * exp_double(q * -(-log_double(energy)));
+    }
+    return exp_double(interpolate((int)t.r[branch], -energy + -log_double(1.0 - u)));
+}
+
+__device__ __forceinline__ double long_uniform(unsigned high, unsigned low) {
+    return ((double)(((Index)high << 20) | (low >> 12)) + 0.5) * 0x1p-52;
+}
+
+// The job at an index: word 0 picks the class, word 1 the gap, words 2 and 3 the service.
+__device__ __forceinline__ Job draw(unsigned stream, unsigned replica, unsigned low, unsigned high) {
+    const uint4 word = philox(keys, stream, replica, low, high);
+    Job job;
+    job.job_class = pick_class(word.x);
+#if BITS == 64
+    job.gap = SATURATED ? 0.0 : -log_double(((double)word.y + 0.5) * 0x1p-32) * table.gap_mean;
+    job.service = serve(job.job_class, long_uniform(word.z, word.w));
+    job.need = KIND_IS_NEED ? far_table.need[job.job_class] : far_table.kind[job.job_class];
+#else
+    job.gap = SATURATED ? 0.0f : energy_float(word.y, 0x80000000u) * table.gap_mean_float;
+    if (SIMPLE && CLASSES <= FEW_CLASSES) {
+        float mean = table.p_float[0];
+        job.need = KIND_IS_NEED ? NEED_OF_CLASS[0] : KIND_OF_CLASS[0];
+#pragma unroll
+        for (int k = 1; k < CLASSES; ++k) {
+            if (word.x >= table.cut[k - 1]) {
+                mean = table.p_float[k];
+                job.need = KIND_IS_NEED ? NEED_OF_CLASS[k] : KIND_OF_CLASS[k];
+            }
+        }
+        job.service = mean * energy_float(word.z, (word.w & 0xFFFFF000u) | 0x800u);
+    } else {
+        job.need = KIND_IS_NEED ? far_table.need[job.job_class] : far_table.kind[job.job_class];
+        if (SIMPLE)
+            job.service = far_table.p_float[job.job_class] * energy_float(word.z, (word.w & 0xFFFFF000u) | 0x800u);
+        else
+            job.service = (float)serve(job.job_class, long_uniform(word.z, word.w));
+    }
+#endif
+    return job;
+}

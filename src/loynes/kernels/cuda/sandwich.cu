@@ -1,0 +1,87 @@
+// Two chains driven by the same jobs, one from below and one from above (see kernels/cpu/sandwich.py).
+#include "slots.cuh"
+
+// One block of jobs through the lower state, and through the upper one while they are apart; whether they still are.
+__device__ __forceinline__ bool together(const Jobs &jobs, unsigned replica, Index first, State &low, State &high,
+                                         bool apart) {
+    Real now = 0;
+    jobs.each(replica, first, [&](const Job &job) ALWAYS_INLINE {
+        low.step(job.need, now, job.service);
+        if (apart) high.step(job.need, now, job.service);
+        now += job.gap;
+    });
+    low.rebase(now);
+    if (apart) {
+        high.rebase(now);
+        apart = !low.same(high);
+    }
+    return apart;
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+sandwich(unsigned stream, unsigned first_replica, Index begin, Index end, int rows, Real *low,
+         Real *high, Index *met) {
+    const Index row = team();
+    if (row >= rows) return;
+    State lower, upper;
+    lower.place(shared, 0);
+    upper.place(shared, 1);
+    Jobs jobs{stream};
+    jobs.place(shared + 2 * State::SHARED);
+    lower.put(low + row * SERVERS);
+    upper.put(high + row * SERVERS);
+    Index at = met[row];
+    for (Index first = begin; first < end; first += BLOCK) {
+        const bool apart = together(jobs, first_replica + (unsigned)row, first, lower, upper, at < 0);
+        if (at < 0 && !apart) at = first + BLOCK;
+    }
+    lower.get(low + row * SERVERS);
+    if (at < 0) upper.get(high + row * SERVERS);
+    else lower.get(high + row * SERVERS);
+    if (lane() == 0) met[row] = at;
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+perfect(unsigned stream, unsigned first_replica, Index initial, Index longest, double ceiling,
+        double rise, Index count, int slots, int budget, unsigned *taken, Slot *slot_of, Real *unfinished, Real *W,
+        Index *length, Index *doublings) {
+    const Index own = team();
+    if (own >= slots) return;
+    Slot slot = slot_of[own];
+    State lower, upper;
+    lower.place(shared, 0);
+    upper.place(shared, 1);
+    Jobs jobs{stream};
+    jobs.place(shared + 2 * State::SHARED);
+    lower.put(unfinished + 2 * own * SERVERS);
+    upper.put(unfinished + (2 * own + 1) * SERVERS);
+    for (int block = 0; block < budget && slot.sample != -2; ++block) {
+        if (slot.sample < 0) {
+            if (!take(slot, taken, count, initial)) break;
+            lower.fill(0);
+            upper.fill((Real)ceiling);
+        }
+        if (!together(jobs, first_replica + (unsigned)slot.sample, slot.first, lower, upper, slot.agreed == 0))
+            slot.agreed = 1;
+        slot.first += BLOCK;
+        if (slot.first < 0) continue;
+        if (slot.agreed || 2 * slot.n > longest) {
+            lower.get(W + slot.sample * SERVERS);
+            if (lane() == 0) {
+                length[slot.sample] = slot.agreed ? slot.n : 0;
+                doublings[slot.sample] = slot.doublings + (slot.agreed ? 0 : 1);
+            }
+            slot.sample = -1;
+        } else {
+            slot.n *= 2;
+            slot.first = -slot.n;
+            slot.doublings += 1;
+            slot.agreed = 0;
+            lower.fill(0);
+            upper.fill((Real)(ceiling + rise * slot.doublings));
+        }
+    }
+    lower.get(unfinished + 2 * own * SERVERS);
+    upper.get(unfinished + (2 * own + 1) * SERVERS);
+    if (lane() == 0) slot_of[own] = slot;
+}

@@ -1,0 +1,313 @@
+"""CUDA kernels: their sources compile for every form of the state; and, where there is a GPU, each is held against the
+reference and the CPU, bit for bit in double precision."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from loynes.errors import UsageError
+from loynes.inputs.jobs import draw
+from loynes.inputs.philox import words
+from loynes.inputs.tables import JobTable, job_table, needs_of
+from loynes.kernels import reference
+from loynes.kernels.backends import backend, settle
+from loynes.kernels.cpu import engine as cpu
+from loynes.kernels.cuda import compiled
+from loynes.kernels.cuda.device import Kernel, missing
+from loynes.kernels.reference import BLOCK
+from loynes.kernels.tally import new_heap, new_tally
+from loynes.model import Model, builtin_names, load
+from loynes.threshold.controls import Mix
+from support import LAWS
+
+THREAD, WARP, WIDE = compiled.THREAD, compiled.WARP, compiled.WIDE
+gpu = pytest.mark.skipif(missing() is not None, reason="no GPU")
+compiler = pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc")
+
+# Servers, needs: every form of the state, sizes that divide by 32 and that do not, needs around lanes and segments.
+SIZES = [
+    (1, [1]),
+    (5, [1, 3]),
+    (20, [1, 2, 5, 10, 15]),
+    (33, [2, 7, 33]),
+    (64, [1, 64]),
+    (100, [1, 3, 4, 31, 32, 33, 99]),
+    (256, [1, 8, 256]),
+    (600, [1, 5, 19, 20, 300, 600]),
+    (1024, [1, 16, 17, 512, 513]),
+    (2048, [1, 2, 20, 256, 2000]),
+    (2500, [3, 640, 2500]),
+]
+
+
+def model_of(servers: int, needs: list[int], law: str = "exponential") -> Model:
+    classes = [
+        {"need": need, "probability": 1 / len(needs), "service": LAWS[law] if i else LAWS["exponential"]}
+        for i, need in enumerate(needs)
+    ]
+    return load({"servers": servers, "classes": classes})
+
+
+def tables(servers: int, needs: list[int]) -> JobTable:
+    model = model_of(servers, needs)
+    return job_table(model, 0.5 * model.ideal)
+
+
+def forms(table: JobTable, bits: int, chains: int = 1) -> list[int]:
+    """The forms that can hold a model."""
+    each = chains * table.servers
+    found = [WIDE]
+    if each <= compiled.MOST_IN_THREAD[bits]:
+        found.append(THREAD)
+    if each <= compiled.MOST_IN_WARP[bits]:
+        found.append(WARP)
+    return found
+
+
+@compiler
+@pytest.mark.parametrize("kernel", ["forward", "pile", "backward", "sandwich", "given"])
+@pytest.mark.parametrize(("name", "form"), [("five-class-pareto", THREAD), ("one-or-all", WARP), ("one-or-all", WIDE)])
+def test_sources_compile(kernel: str, name: str, form: int, tmp_path: Path) -> None:
+    bits, chains = (32, 2) if kernel == "sandwich" else (64, 1)
+    table = job_table(load(name), None if kernel == "pile" else 1.0)
+    shape = compiled.shape_of(table, 2 if kernel == "pile" else 0, bits=bits, chains=chains, form=form)
+    source = tmp_path / "kernel.cu"
+    source.write_text(shape.source(kernel))
+    options = [*compiled.OPTIONS, "-arch=sm_90", "-ptx", f"-I{compiled.SOURCES}", "-o", str(tmp_path / "kernel.ptx")]
+    done = subprocess.run(["nvcc", *options, str(source)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "error" not in done.stderr
+
+
+def test_form_by_size() -> None:
+    for name in builtin_names():
+        table = job_table(load(name), 1.0)
+        shape = compiled.shape_of(table)
+        assert shape.form == (THREAD if table.servers <= 64 else WARP)
+        assert shape.entries * shape.segments * 32 >= table.servers
+        assert shape.shared <= compiled.MOST_SHARED
+    many = load(
+        {
+            "servers": 4096,
+            "classes": [{"need": n, "probability": 1 / 100, "service": LAWS["uniform"]} for n in range(1, 101)],
+        }
+    )
+    assert compiled.shape_of(job_table(many, 1.0)).form == WIDE
+
+
+def test_without_a_gpu() -> None:
+    if missing() is None:
+        assert backend("cuda").name == "cuda"
+        assert settle("auto", 1e9) == "cuda"
+    else:
+        with pytest.raises(UsageError, match=r"backend 'cuda': (CuPy is not installed|there is no)"):
+            backend("cuda")
+        assert settle("auto", 1e9) == "cpu"
+    assert settle("auto", 0.1) == "auto"
+    assert settle("cuda", 0.0) == "cuda"
+    with pytest.raises(UsageError, match="must be one of auto, cpu, cuda, cuda:64"):
+        backend("tpu")
+
+
+@gpu
+def test_words() -> None:
+    import cupy as cp
+
+    table = tables(20, [1, 2])
+    for seed in (0, 1, 0xFFFFFFFFFFFFFFFF, 0x0123456789ABCDEF):
+        kernel = Kernel("words", compiled.shape_of(table, bits=64), table, seed)
+        for first in (-(2**40), -64, 0, 2**32 - 500, 2**50):
+            out = cp.zeros((1000, 4), cp.uint32)
+            kernel(1000, np.uint32(3), np.uint32(77), np.int64(first), np.int32(1000), out)
+            expected = np.stack(words(seed, 3, 77, np.arange(first, first + 1000)), axis=1)
+            np.testing.assert_array_equal(out.get(), expected.astype(np.uint32))
+
+
+def drawn(table: JobTable, bits: int, count: int, first: int = -5000) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    import cupy as cp
+
+    shape = compiled.shape_of(table, bits=bits)
+    kernel = Kernel("drawn", shape, table, 9)
+    job_class = cp.zeros(count, cp.int32)
+    service, gap = cp.zeros(count, shape.real), cp.zeros(count, shape.real)
+    teams = count if shape.lanes == 1 else -(-count // 32)
+    kernel(teams, np.uint32(0), np.uint32(5), np.int64(first), np.int32(count), job_class, service, gap)
+    return job_class.get(), service.get(), gap.get()
+
+
+@gpu
+@pytest.mark.parametrize("law", sorted(LAWS))
+def test_jobs_in_double_are_the_reference(law: str) -> None:
+    model = model_of(20, [1, 5, 20], law)
+    table = job_table(model, 0.5 * model.ideal)
+    expected = draw(table, 9, 0, 5, np.arange(-5000, 95_000))
+    job_class, service, gap = drawn(table, 64, 100_000)
+    np.testing.assert_array_equal(job_class, expected.job_class)
+    np.testing.assert_array_equal(service, expected.service)
+    np.testing.assert_array_equal(gap, expected.gap)
+
+
+@gpu
+@pytest.mark.parametrize("law", sorted(LAWS))
+def test_jobs_in_float_are_close(law: str) -> None:
+    """To 2.5 units of 2^-23: two of the logarithm, and half a one of the mean, itself a float."""
+    model = model_of(20, [1, 5, 20], law)
+    table = job_table(model, 0.5 * model.ideal)
+    count = 4_000_000
+    expected = draw(table, 9, 0, 5, np.arange(-5000, count - 5000))
+    job_class, service, gap = drawn(table, 32, count)
+    np.testing.assert_array_equal(job_class, expected.job_class)
+    np.testing.assert_allclose(service.astype(float), expected.service, rtol=2.5 * 2.0**-23)
+    np.testing.assert_allclose(gap.astype(float), expected.gap, rtol=2.5 * 2.0**-23)
+
+
+@gpu
+@pytest.mark.parametrize("bits", [32, 64])
+@pytest.mark.parametrize(("servers", "needs"), SIZES)
+def test_given_jobs(servers: int, needs: list[int], bits: int) -> None:
+    """The whole trajectory on the same jobs, in every form: bit for bit the reference's (in float: its own)."""
+    import cupy as cp
+
+    table = tables(servers, needs)
+    rng = np.random.default_rng(servers)
+    blocks = 12
+    real = np.float32 if bits == 32 else np.float64
+    need = rng.choice(needs, blocks * BLOCK)
+    service = rng.exponential(1.0, blocks * BLOCK).astype(real)
+    gap = rng.exponential(1.2 * float(np.mean(need)) / servers, blocks * BLOCK).astype(real)
+    start = np.sort(rng.exponential(1.0, servers)).astype(real)
+    expected, waits, W = [], [], start
+    for first in range(0, blocks * BLOCK, BLOCK):
+        part = slice(first, first + BLOCK)
+        W, wait = block_of(W, need[part], service[part], gap[part])
+        expected.append(W)
+        waits.append(wait)
+    for form in forms(table, bits):
+        shape = compiled.shape_of(table, bits=bits, form=form)
+        kernel = Kernel("given", shape, table, 0)
+        kind = np.array([shape.by_odds.index(n) for n in need]) if form == WARP else need
+        trajectory, wait = cp.zeros((blocks, servers), real), cp.zeros(blocks * BLOCK, real)
+        kernel(
+            1, np.int32(blocks), cp.asarray(need.astype(np.int32)), cp.asarray(kind.astype(np.int32)),
+            cp.asarray(service), cp.asarray(gap), cp.asarray(start), trajectory, wait,
+        )  # fmt: skip
+        np.testing.assert_array_equal(trajectory.get(), np.array(expected), err_msg=compiled.FORMS[form])
+        np.testing.assert_array_equal(wait.get(), np.concatenate(waits), err_msg=compiled.FORMS[form])
+
+
+def block_of(W: np.ndarray, need: np.ndarray, service: np.ndarray, gap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """reference.advance_block in the arrays' own precision."""
+    if W.dtype == np.float64:
+        after, wait, _ = reference.advance_block(W, need, service, gap)
+        return after, wait
+    W, now, wait = W.copy(), np.float32(0), np.empty(len(need), np.float32)
+    for j, a in enumerate(need):
+        start = max(now, W[a - 1])
+        wait[j] = start - now
+        shifted = np.concatenate([W[a:], np.full(a, np.inf, np.float32)])
+        W = np.minimum(shifted, np.maximum(start + service[j], W))
+        now = now + gap[j]
+    return np.maximum(W - now, np.float32(0)), wait
+
+
+def gpu_engine(bits: int = 64):  # type: ignore[no-untyped-def]
+    return backend("cuda" if bits == 32 else "cuda:64")
+
+
+@gpu
+@pytest.mark.parametrize(("servers", "needs"), SIZES)
+def test_forward_and_sandwich_are_the_cpu_s(servers: int, needs: list[int]) -> None:
+    model = model_of(servers, needs)
+    table, distinct = job_table(model, 0.4 * model.ideal), needs_of(model)
+    rows, jobs = 5, 40 * BLOCK
+    found = []
+    for engine in (cpu, gpu_engine()):
+        W = engine.hold(np.zeros((rows, servers)))
+        tally = new_tally(rows, len(distinct.need), 1.0)
+        engine.run_forward(table, distinct, 3, 0, np.arange(7, 7 + rows), np.arange(rows), 0, jobs, False, W, tally)
+        low, high = engine.hold(np.zeros((rows, servers))), engine.hold(np.full((rows, servers), 30.0))
+        met = np.full(rows, -1, np.int64)
+        engine.run_sandwich(table, 3, 0, 0, jobs, low, high, met)
+        found.append((engine.fetch(W), engine.fetch(low), engine.fetch(high), met))
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_array_equal(theirs, ours)
+
+
+@gpu
+@pytest.mark.parametrize("name", builtin_names())
+def test_observed_waits_are_the_cpu_s(name: str) -> None:
+    """Looks once a block, so against the reference run block by block."""
+    model = load(name)
+    table, needs = job_table(model, 0.5 * model.ideal), needs_of(model)
+    engine, rows, blocks = gpu_engine(), 3, 30
+    W, tally = engine.hold(np.zeros((rows, model.servers))), new_tally(rows, len(needs.need), model.mean_service)
+    engine.run_forward(table, needs, 1, 0, np.arange(rows), np.arange(rows), 0, blocks * BLOCK, True, W, tally)
+    assert tally.looks.tolist() == [blocks] * rows
+    assert (tally.bins.sum(axis=2) == blocks).all()
+    for r in range(rows):
+        state, wait, loss = np.zeros(model.servers), np.zeros(len(needs.need)), 0.0
+        for first in range(0, blocks * BLOCK, BLOCK):
+            wait += state[needs.need - 1]
+            loss += sum(w * np.sum(state[n - 1] - state[:n]) for n, w in zip(needs.need, needs.weight, strict=True))
+            jobs = draw(table, 1, 0, r, np.arange(first, first + BLOCK))
+            state, _, _ = reference.advance_block(state, jobs.need, jobs.service, jobs.gap)
+        np.testing.assert_allclose(tally.wait[r], wait, rtol=1e-13)
+        np.testing.assert_allclose(tally.loss[r], loss, rtol=1e-9, atol=1e-12)
+        np.testing.assert_array_equal(engine.fetch(W)[r], state)
+
+
+@gpu
+@pytest.mark.parametrize(("servers", "needs"), SIZES)
+def test_piles_are_the_cpu_s(servers: int, needs: list[int]) -> None:
+    model = model_of(servers, needs)
+    table, distinct, mix = job_table(model, None), needs_of(model), Mix.of(model)
+    rows, jobs = 6, 30 * BLOCK
+    found = []
+    for engine in (cpu, gpu_engine()):
+        H, heap = engine.hold(np.zeros((rows, servers))), new_heap(rows, len(table.need), len(mix.blocking))
+        engine.run_pile(table, distinct, mix.blockers, 3, 1, 0, jobs, H, heap)
+        heap.loss[:] = 0.0
+        if max(needs) == servers:
+            engine.run_regeneration(table, mix.blockers, 3, 1, jobs, H, heap)
+        found.append((engine.fetch(H), *heap))
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_array_equal(theirs, ours)
+
+
+@gpu
+@pytest.mark.parametrize(("servers", "needs"), SIZES)
+def test_samples_are_the_cpu_s(servers: int, needs: list[int]) -> None:
+    model = model_of(servers, needs)
+    table = job_table(model, 0.35 * model.ideal)
+    count = 40
+    found = []
+    for engine in (cpu, gpu_engine()):
+        for run, options in (
+            (engine.run_backward, (2 * BLOCK, 1, 1 << 20)),
+            (engine.run_perfect, (BLOCK, 1 << 20, 20.0, 1.5)),
+        ):
+            W, length, doublings = np.empty((count, servers)), np.empty(count, np.int64), np.empty(count, np.int64)
+            run(table, 5, 0, 11, *options, W, length, doublings)
+            found.append((W, length, doublings))
+    for ours, theirs in ((found[0], found[2]), (found[1], found[3])):
+        for x, y in zip(ours, theirs, strict=True):
+            np.testing.assert_array_equal(y, x)
+
+
+@gpu
+@pytest.mark.parametrize("name", builtin_names())
+def test_float_chains_stay_close_to_double_ones(name: str) -> None:
+    model = load(name)
+    table, needs = job_table(model, 0.3 * model.ideal), needs_of(model)
+    found = []
+    for bits in (32, 64):
+        engine = gpu_engine(bits)
+        W, tally = engine.hold(np.zeros((4, model.servers))), new_tally(4, len(needs.need), 1.0)
+        engine.run_forward(table, needs, 2, 0, np.arange(4), np.arange(4), 0, 200 * BLOCK, True, W, tally)
+        found.append(engine.fetch(W))
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-4, atol=1e-4 * model.mean_service)
