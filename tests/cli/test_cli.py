@@ -226,7 +226,7 @@ def test_unstable(tmp_path: Path) -> None:
         (("--rate", "nan"), "rate nan: must be"),
         (("--load", "-0.5"), "load -0.5: must be"),
         (("--rate", "1", "--method", "sideways"), "must be one of sandwich, perfect, backward, forward"),
-        (("--rate", "1", "--backend", "cuda"), "no GPU kernels"),
+        (("--rate", "1", "--backend", "cuda"), "backend 'cuda': "),
         (("--rate", "1", "--backend", "abacus"), "must be one of auto, cpu, cuda"),
         (("--rate", "1", "--confidence", "1"), "confidence 1: must be"),
         (("--rate", "1", "--precision", "0"), "precision 0: must be"),

@@ -31,7 +31,14 @@ LoadOption = Annotated[
     float | None, typer.Option("--load", help="Arrival rate as a fraction of the threshold, 0 to 1.")
 ]
 SeedOption = Annotated[int, typer.Option("--seed", help="Seed of all randomness.")]
-BackendOption = Annotated[str, typer.Option("--backend", metavar="auto|cpu|cuda", help="Where to compute.")]
+BackendOption = Annotated[
+    str,
+    typer.Option(
+        "--backend",
+        metavar="auto|cpu|cuda|cuda:64",
+        help="Where to compute: auto takes a GPU for large work; cuda:64 is the GPU in double precision.",
+    ),
+]
 ConfidenceOption = Annotated[float, typer.Option("--confidence", help="Confidence of every interval.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 OutOption = Annotated[
@@ -44,7 +51,10 @@ DeltaOption = Annotated[
     float | None,
     typer.Option("--delta", help="How likely a perfect sample may be none (perfect); default 1e-9."),
 ]
-MaxJobsOption = Annotated[float, typer.Option("--max-jobs", help="Extend the run to at most so many simulated jobs.")]
+MaxJobsOption = Annotated[
+    float | None,
+    typer.Option("--max-jobs", help="Extend the run to at most so many simulated jobs. [default: 4e9; on a GPU 4e11]"),
+]
 
 
 def _version(wanted: bool) -> None:
@@ -128,7 +138,7 @@ def stability(
     seed: SeedOption = 1,
     backend: BackendOption = "auto",
     confidence: ConfidenceOption = 0.99,
-    max_jobs: MaxJobsOption = 4e9,
+    max_jobs: MaxJobsOption = None,
     as_json: JsonOption = False,
     out: OutOption = None,
 ) -> None:
@@ -201,7 +211,7 @@ def evaluate(
     seed: SeedOption = 1,
     backend: BackendOption = "auto",
     confidence: ConfidenceOption = 0.99,
-    max_jobs: MaxJobsOption = 4e9,
+    max_jobs: MaxJobsOption = None,
     as_json: JsonOption = False,
     out: OutOption = None,
 ) -> None:
@@ -256,7 +266,7 @@ def sample(
     changes: SetOption = None,
     seed: SeedOption = 1,
     backend: BackendOption = "auto",
-    max_jobs: MaxJobsOption = 4e9,
+    max_jobs: MaxJobsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Independent samples of the stationary workload, written to a file."""
@@ -330,7 +340,7 @@ def certify(
     changes: SetOption = None,
     seed: SeedOption = 1,
     backend: BackendOption = "auto",
-    max_jobs: MaxJobsOption = 4e9,
+    max_jobs: MaxJobsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """What bounds the workload from above at this rate: the certificate, and what it assumes."""

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from loynes.kernels.backends import backend as choose
 from loynes.model import Model
 from loynes.model import load as read
 from loynes.stationary.majorant import Certificate, NoCertificate
 from loynes.stationary.majorant import certify as find
-from loynes.study.options import MAX_JOBS, asked_rate, check_common
+from loynes.study.options import asked_rate, check_common
 from loynes.study.progress import Progress, silent
 
 
@@ -19,7 +20,7 @@ def certify(
     *,
     rate: float | None = None,
     load: float | None = None,
-    max_jobs: float = MAX_JOBS,
+    max_jobs: float | None = None,
     seed: int = 1,
     backend: str = "auto",
     progress: Progress = silent,
@@ -29,6 +30,7 @@ def certify(
     Printed, it says what was assumed and how sure it is. An unstable rate raises UnstableError.
     """
     check_common(seed=seed, max_jobs=max_jobs)
+    max_jobs = choose(backend).most_jobs if max_jobs is None else max_jobs
     model = read(model)
     asked = asked_rate(model, rate, load, seed=seed, backend=backend, progress=progress)
     return find(model, asked.rate, asked.threshold, seed=seed, max_jobs=max_jobs, backend=backend, watch=progress)

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from loynes.errors import LoynesWarning, UsageError
+from loynes.inputs.tables import job_table
 from loynes.kernels.backends import backend as choose
+from loynes.kernels.backends import settle
 from loynes.model import Model
 from loynes.model import load as read
 from loynes.results.records import Evaluation
 from loynes.study.check import moment_warnings
-from loynes.study.options import DELTA, MAX_JOBS, asked_rate, check_common
+from loynes.study.options import DELTA, asked_rate, check_common, cpu_seconds
 from loynes.study.progress import Progress, silent
 from loynes.study.runs import Run
 
@@ -43,7 +45,7 @@ def evaluate(
     confirmations: int | None = None,
     initial_length: int | None = None,
     delta: float | None = None,
-    max_jobs: float = MAX_JOBS,
+    max_jobs: float | None = None,
     seed: int = 1,
     backend: str = "auto",
     progress: Progress = silent,
@@ -53,16 +55,17 @@ def evaluate(
     `rate` is in jobs per unit of time, `load` a fraction of the threshold; one of them, or the model's own rate.
     With `samples` so many arrivals (chains, rounded up to whole blocks of jobs) or samples (the rest) are observed;
     otherwise the run goes on until the overall mean wait's half-width is below `precision` times the mean (or times a
-    thousandth of the mean service, if the wait is smaller than that), or `max_jobs` jobs have been simulated.
+    thousandth of the mean service, if the wait is smaller than that), or `max_jobs` jobs (4e9; on a GPU 4e11) have been
+    simulated.
     `exceeds` asks for P(wait > x) at each of its values.
 
     Methods: `sandwich`, long chains from below and from above, and `perfect`, independent samples that are stationary
     but for a probability `delta` (1e-9), both with a certificate; where there can be none, they fall back to a lower
     bound and say so. `forward`, chains from empty, and `backward`, the paper's sub-perfect samples, are lower bounds.
 
-    Sandwich and forward: `replicas` independent chains (128, or fewer where they are dear), each burned in for
-    `burn_in` jobs (by default from a pilot). Backward: samples start `initial_length` jobs ago (by default long enough
-    to see every class) and double until `confirmations` (1) successive workloads are equal.
+    Sandwich and forward: `replicas` independent chains (128, fewer where they are dear, as many as fill a GPU), each
+    burned in for `burn_in` jobs (by default from a pilot). Backward: samples start `initial_length` jobs ago (long
+    enough, by default, to see every class) and double until `confirmations` (1) successive workloads are equal.
     """
     began = time.perf_counter()
     if method not in METHODS:
@@ -92,8 +95,12 @@ def evaluate(
     tails = tuple(float(x) for x in exceeds)
     if not all(0 <= x < math.inf for x in tails):
         raise UsageError("exceeds: must be finite times of at least 0")
+    choose(backend)
     model = read(model)
     asked = asked_rate(model, rate, load, seed=seed, backend=backend, progress=progress)
+    table, found_load = job_table(model, asked.rate), asked.rate / asked.threshold.estimate
+    backend = settle(backend, cpu_seconds(table, found_load, precision, samples, confidence))
+    max_jobs = choose(backend).most_jobs if max_jobs is None else max_jobs
     run = Run(
         model, asked.rate, asked.threshold, precision, samples, tails, confidence, max_jobs, seed, backend, progress
     )

@@ -6,13 +6,14 @@ import math
 from dataclasses import dataclass
 
 from loynes.errors import UnstableError, UsageError
-from loynes.estimate import Estimate
+from loynes.estimate import Estimate, student
+from loynes.inputs.tables import JobTable
+from loynes.kernels.shape import step_cost
 from loynes.model import Model
 from loynes.model.fields import LARGEST, SMALLEST
+from loynes.stationary.backward import initial_length
 from loynes.study.progress import Progress, silent
 
-# How many jobs a run may take unless told otherwise: a minute or a few.
-MAX_JOBS = 4e9
 # With which probability a perfect sample may be none.
 DELTA = 1e-9
 
@@ -59,6 +60,16 @@ def _at_least(name: str, value: float | None, low: float, high: float) -> None:
     if value is not None and not low <= value <= high:
         limit = f"at most {high}" if value > high else f"at least {low}"
         raise UsageError(f"{name} {value}: must be {limit}")
+
+
+def cpu_seconds(table: JobTable, load: float, precision: float, samples: int | None, confidence: float) -> float:
+    """Roughly how long the CPU would take for waits at a load: what `auto` chooses a backend by."""
+    if samples is not None:
+        jobs = 8.0 * samples * initial_length(table)
+    else:
+        # As waits of a queue behave near saturation; the factor is that of the built-in models, to an order.
+        jobs = 3.0 * table.servers * (student(confidence, 100) / precision / (1.0 - load)) ** 2
+    return jobs * step_cost(table) * 1e-9
 
 
 @dataclass(frozen=True)

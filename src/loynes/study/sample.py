@@ -17,6 +17,8 @@ from loynes._version import __version__
 from loynes.errors import LoynesWarning, UsageError
 from loynes.estimate import Estimate
 from loynes.inputs.tables import job_table
+from loynes.kernels.backends import backend as choose
+from loynes.kernels.backends import settle
 from loynes.model import Model
 from loynes.model import load as read
 from loynes.results.files import check_writable, whole_file
@@ -24,7 +26,7 @@ from loynes.results.table import Table
 from loynes.stationary.backward import Samples, backward_samples
 from loynes.stationary.majorant import Certificate, certify
 from loynes.stationary.perfect import perfect_samples
-from loynes.study.options import DELTA, MAX_JOBS, asked_rate, check_common
+from loynes.study.options import DELTA, asked_rate, check_common, cpu_seconds
 from loynes.study.progress import Progress, silent
 from loynes.study.runs import FIRST_AGREEMENT
 
@@ -94,7 +96,7 @@ def sample(
     samples: int = 10_000,
     confirmations: int | None = None,
     delta: float | None = None,
-    max_jobs: float = MAX_JOBS,
+    max_jobs: float | None = None,
     seed: int = 1,
     backend: str = "auto",
     progress: Progress = silent,
@@ -120,9 +122,12 @@ def sample(
     if write is None:
         raise UsageError(f"{target}: samples are written to a .parquet or .csv file")
     check_writable(target)
+    choose(backend)
     model = read(model)
     asked = asked_rate(model, rate, load, seed=seed, backend=backend, progress=progress)
-    table = job_table(model, asked.rate)
+    table, found_load = job_table(model, asked.rate), asked.rate / asked.threshold.estimate
+    backend = settle(backend, cpu_seconds(table, found_load, 1.0, samples, 0.99))
+    max_jobs = choose(backend).most_jobs if max_jobs is None else max_jobs
     certificate: Certificate | None = None
     warnings, why = asked.warnings, FIRST_AGREEMENT
     if method == "perfect":

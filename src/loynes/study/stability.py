@@ -15,7 +15,7 @@ from loynes.kernels.reference import whole_blocks
 from loynes.model import Model, load
 from loynes.results.records import Threshold
 from loynes.stationary.backward import initial_length
-from loynes.study.options import MAX_JOBS, check_common
+from loynes.study.options import check_common
 from loynes.study.progress import Progress, silent
 from loynes.threshold.bracket import bracket
 from loynes.threshold.controls import Mix
@@ -36,7 +36,7 @@ def stability(
     method: str = "auto",
     discipline: str = "fcfs",
     replicas: int | None = None,
-    max_jobs: float = MAX_JOBS,
+    max_jobs: float | None = None,
     seed: int = 1,
     backend: str = "auto",
     progress: Progress = silent,
@@ -54,6 +54,10 @@ def stability(
         raise UsageError(f"discipline {discipline!r}: must be one of {', '.join(DISCIPLINES)}")
     if method not in METHODS:
         raise UsageError(f"method {method!r}: must be one of {', '.join(METHODS)}")
+    if discipline == "random" and backend.startswith("cuda"):
+        raise UsageError("discipline 'random': has no GPU kernels; use --backend cpu (or auto)")
+    limit = choose(backend).most_jobs
+    max_jobs = limit if max_jobs is None else max_jobs
     model = load(model)
     table, mix = job_table(model, None), Mix.of(model)
     piles = Piles(
@@ -65,7 +69,7 @@ def stability(
         discipline=discipline,
         backend=backend,
     )
-    most = whole_blocks(int(min(max_jobs, MAX_JOBS) / (2 * piles.replicas)))
+    most = whole_blocks(int(min(max_jobs, limit) / (2 * piles.replicas)))
     initial, method = _plan(model, mix, method, discipline, initial_length(table), most)
     limits: dict[str, Any] = {"precision": precision, "confidence": confidence, "max_jobs": max_jobs}
     if method == "doubling":

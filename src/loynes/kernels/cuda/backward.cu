@@ -10,7 +10,8 @@ backward(unsigned stream, unsigned first_replica, Index initial, int confirmatio
     Slot slot = slot_of[own];
     State state;
     state.place(shared, 0);
-    Jobs jobs{stream};
+    Jobs jobs;
+    jobs.stream = stream;
     jobs.place(shared + State::SHARED);
     state.put(unfinished + own * SERVERS);
     for (int block = 0; block < budget && slot.sample != -2; ++block) {

@@ -26,11 +26,15 @@ THREAD, WARP, WIDE = 0, 1, 2
 FORMS = ("thread", "warp", "wide")
 
 # Where one thread a replica stops paying, and where a warp's registers no longer hold a replica, by bits.
-MOST_IN_THREAD = {32: 64, 64: 32}
+MOST_IN_THREAD = {32: 128, 64: 64}
+MOST_IN_THREAD_IF_FREQUENT = {32: 96, 64: 48}  # where a warp has its short path
 MOST_IN_WARP = {32: 4096, 64: 2048}
 # Code is unrolled over needs: beyond this many entries in all, the generic form is used.
 MOST_UNROLLED = 4096
 MOST_SHARED = 227 << 10
+# From this probability on the most frequent need has a path of its own, if the code stays this small.
+FREQUENT = 0.7
+SMALL = 128
 
 
 @lru_cache(maxsize=1)
@@ -58,6 +62,7 @@ class Shape:
     threads: int
     segments: int
     chains: int = 1  # states a team runs: 2 for the sandwich
+    group: int = 1  # jobs served without a branch: any (thread), or those of the most frequent need (warp)
     least_blocks: int = 1  # blocks to keep on a multiprocessor, at the price of registers
 
     @property
@@ -84,6 +89,7 @@ class Shape:
     def header(self) -> str:
         """The constants that the sources expect."""
         needs = sorted(self.by_odds)
+        small = self.chains * len(needs) * self.segments * self.entries <= SMALL
         constants = {
             "BITS": self.bits,
             "FORM": self.form,
@@ -101,7 +107,8 @@ class Shape:
             "SEGMENTS": self.segments,
             "ENTRIES": self.entries,
             "MIN_BLOCKS": self.least_blocks,
-            "UNROLLED": 4 if self.chains * len(needs) * self.segments * self.entries <= 128 else 1,
+            "GROUP": self.group,
+            "GENERIC_GROUP": self.group if small else 1,
         }
         lists = {
             "NEED": needs,
@@ -127,17 +134,29 @@ def shape_of(table: JobTable, blockers: int = 0, *, bits: int = 32, chains: int 
     odds = np.bincount(position, weights=class_probabilities(table))
     by_odds = tuple(int(need) for need in distinct[np.argsort(-odds, kind="stable")])
     if form is None:
-        if s * chains <= MOST_IN_THREAD[bits]:
+        frequent = odds.max() >= FREQUENT
+        if s * chains <= (MOST_IN_THREAD_IF_FREQUENT if frequent else MOST_IN_THREAD)[bits]:
             form = THREAD
         elif s * chains <= MOST_IN_WARP[bits] and len(distinct) * chains * s <= 32 * MOST_UNROLLED:
             form = WARP
         else:
             form = WIDE
-    threads = 128
+    threads, least_blocks, group = 128, 1, 1
+    each = -(-s // 32)
+    segments = 4 if each >= 32 else 2 if each >= 16 else 1
     if form == WIDE:
         while threads > 32 and chains * s * threads // 32 * bits // 8 > MOST_SHARED // 4:
             threads //= 2
-    each = -(-s // 32)
+    if form == THREAD:
+        group = 3
+        rows = chains * (s + int(distinct[-1]))
+        while threads < 512 and rows * 2 * threads * bits // 8 <= MOST_SHARED // 3:
+            threads *= 2
+    if form == WARP:
+        if odds.max() >= FREQUENT and chains * len(distinct) * each <= SMALL:
+            group = 8
+        if each == 64 and bits == 32 and chains == 1:
+            least_blocks = 4
     return Shape(
         bits=bits,
         form=form,
@@ -149,8 +168,10 @@ def shape_of(table: JobTable, blockers: int = 0, *, bits: int = 32, chains: int 
         simple=bool(table.simple and np.all(table.recipe == EXPONENTIAL)),
         saturated=table.gap_mean == 0.0,
         threads=threads,
-        segments=4 if each >= 32 else 2 if each >= 16 else 1,
+        segments=segments,
         chains=chains,
+        group=group,
+        least_blocks=least_blocks,
     )
 
 

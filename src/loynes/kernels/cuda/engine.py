@@ -241,14 +241,8 @@ class Engine:
     ) -> None:
         """One backward sample a row of W, replicas first_replica, first_replica + 1, ..."""
         kernel = Kernel("backward", shape_of(table, bits=self.bits), table, seed)
-        options = (
-            np.uint32(stream),
-            np.uint32(first_replica),
-            np.int64(initial),
-            np.int32(confirmations),
-            np.int64(longest),
-        )
-        _samples(kernel, options, W, length, doublings, done)
+        options = (np.int64(initial), np.int32(confirmations), np.int64(longest))
+        _samples(kernel, first_replica, stream, options, W, length, doublings, done)
 
     def run_perfect(
         self,
@@ -270,8 +264,8 @@ class Engine:
         kernel = Kernel("perfect", shape_of(table, bits=self.bits, chains=2), table, seed)
         # Rounded up: a ceiling may be higher than it has to be, never lower.
         up = 1.0 if self.bits == 64 else 1.0 + 2.0**-22
-        options = (np.uint32(stream), np.uint32(first_replica), np.int64(initial), np.int64(longest))
-        _samples(kernel, (*options, np.float64(ceiling * up), np.float64(rise * up)), W, length, doublings, done)
+        options = (np.int64(initial), np.int64(longest), np.float64(ceiling * up), np.float64(rise * up))
+        _samples(kernel, first_replica, stream, options, W, length, doublings, done)
 
 
 SLOT = np.dtype([("sample", "i8"), ("n", "i8"), ("first", "i8"), ("doublings", "i4"), ("agreed", "i4")])
@@ -279,13 +273,38 @@ SLOT = np.dtype([("sample", "i8"), ("n", "i8"), ("first", "i8"), ("doublings", "
 
 def _samples(
     kernel: Kernel,
+    first_replica: int,
+    stream: int,
     options: tuple[Any, ...],
     W: NDArray[np.float64],
     length: NDArray[np.int64],
     doublings: NDArray[np.int64],
     done: Done,
 ) -> None:
-    """Samples by slots: each launch makes some blocks of jobs, until no slot has a sample under way."""
+    """Samples by slots; where they do not all fit into the device's memory, in two parts."""
+    cp = cupy()
+    numbers = (np.uint32(stream), np.uint32(first_replica))
+    try:
+        _take_samples(kernel, (*numbers, *options), W, length, doublings, done)
+    except cp.cuda.memory.OutOfMemoryError:
+        if len(W) == 1:
+            raise
+        cp.get_default_memory_pool().free_all_blocks()
+        half = len(W) // 2
+        for part in (slice(0, half), slice(half, len(W))):
+            first = first_replica + part.start
+            _samples(kernel, first, stream, options, W[part], length[part], doublings[part], done)
+
+
+def _take_samples(
+    kernel: Kernel,
+    options: tuple[Any, ...],
+    W: NDArray[np.float64],
+    length: NDArray[np.int64],
+    doublings: NDArray[np.int64],
+    done: Done,
+) -> None:
+    """Each launch makes some blocks of jobs, until no slot has a sample under way."""
     cp = cupy()
     count, servers = W.shape
     slots = min(kernel.resident, count)
@@ -296,22 +315,12 @@ def _samples(
     found = cp.zeros((count, servers), kernel.shape.real)
     found_length, found_doublings = cp.zeros(count, cp.int64), cp.zeros(count, cp.int64)
     taken = cp.zeros(1, cp.uint32)
+    limits = (np.int64(count), np.int32(slots))
+    results = (taken, held, unfinished, found, found_length, found_doublings)
     blocks = FIRST_BLOCKS
     while np.any(held.get().view(SLOT)["sample"] != -2):
         began = time.perf_counter()
-        kernel(
-            slots,
-            *options,
-            np.int64(count),
-            np.int32(slots),
-            np.int32(blocks),
-            taken,
-            held,
-            unfinished,
-            found,
-            found_length,
-            found_doublings,
-        )
+        kernel(slots, *options, *limits, np.int32(blocks), *results)
         cp.cuda.get_current_stream().synchronize()
         blocks = _next_blocks(blocks, time.perf_counter() - began)
         if done is not None:

@@ -56,7 +56,8 @@ forward(unsigned stream, const unsigned *replicas, Index begin, Index end, int r
     if (row >= rows) return;
     State state;
     state.place(shared, 0);
-    Jobs jobs{stream};
+    Jobs jobs;
+    jobs.stream = stream;
     jobs.place(shared + State::SHARED);
     state.put(W + row * SERVERS);
     const unsigned replica = replicas[row];

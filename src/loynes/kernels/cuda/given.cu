@@ -39,7 +39,9 @@ extern "C" __global__ void drawn(unsigned stream, unsigned replica, Index first,
                                  int *job_class, Real *service, Real *gap) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
-    const Job job = draw(stream, replica, (unsigned)(first + i), (unsigned)((first + i) >> 32));
+    Means means;
+    means.load();
+    const Job job = draw(means, stream, replica, (unsigned)(first + i), (unsigned)((first + i) >> 32));
     job_class[i] = job.job_class;
     service[i] = job.service;
     gap[i] = job.gap;

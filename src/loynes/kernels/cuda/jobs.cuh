@@ -36,6 +36,18 @@ struct Job {
 
 constexpr int FEW_CLASSES = 8;
 
+// The means of a few classes, kept in registers: constant memory would be read anew for every job.
+struct Means {
+    float gap, service[CLASSES <= FEW_CLASSES ? CLASSES : 1];
+
+    __device__ __forceinline__ void load() {
+        gap = far_table.gap_mean_float;
+        if (CLASSES <= FEW_CLASSES)
+#pragma unroll
+            for (int k = 0; k < CLASSES; ++k) service[k] = far_table.p_float[k];
+    }
+};
+
 __device__ __forceinline__ int pick_class(unsigned word) {
     int c = 0;
     if (CLASSES <= 32) {
@@ -94,7 +106,8 @@ __device__ __forceinline__ double long_uniform(unsigned high, unsigned low) {
 }
 
 // The job at an index: word 0 picks the class, word 1 the gap, words 2 and 3 the service.
-__device__ __forceinline__ Job draw(unsigned stream, unsigned replica, unsigned low, unsigned high) {
+__device__ __forceinline__ Job draw(const Means &means, unsigned stream, unsigned replica, unsigned low,
+                                    unsigned high) {
     const uint4 word = philox(keys, stream, replica, low, high);
     Job job;
     job.job_class = pick_class(word.x);
@@ -103,14 +116,14 @@ __device__ __forceinline__ Job draw(unsigned stream, unsigned replica, unsigned 
     job.service = serve(job.job_class, long_uniform(word.z, word.w));
     job.need = KIND_IS_NEED ? far_table.need[job.job_class] : far_table.kind[job.job_class];
 #else
-    job.gap = SATURATED ? 0.0f : energy_float(word.y, 0x80000000u) * table.gap_mean_float;
+    job.gap = SATURATED ? 0.0f : energy_float(word.y, 0x80000000u) * means.gap;
     if (SIMPLE && CLASSES <= FEW_CLASSES) {
-        float mean = table.p_float[0];
+        float mean = means.service[0];
         job.need = KIND_IS_NEED ? NEED_OF_CLASS[0] : KIND_OF_CLASS[0];
 #pragma unroll
         for (int k = 1; k < CLASSES; ++k) {
             if (word.x >= table.cut[k - 1]) {
-                mean = table.p_float[k];
+                mean = means.service[k];
                 job.need = KIND_IS_NEED ? NEED_OF_CLASS[k] : KIND_OF_CLASS[k];
             }
         }

@@ -60,7 +60,8 @@ pile(unsigned stream, unsigned first_replica, Index begin, Index end, int rows, 
     if (row >= rows) return;
     State state;
     state.place(shared, 0);
-    Jobs jobs{stream};
+    Jobs jobs;
+    jobs.stream = stream;
     jobs.place(shared + State::SHARED);
     state.put(H + row * SERVERS);
     Counts counts;

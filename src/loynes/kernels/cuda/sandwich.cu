@@ -26,7 +26,8 @@ sandwich(unsigned stream, unsigned first_replica, Index begin, Index end, int ro
     State lower, upper;
     lower.place(shared, 0);
     upper.place(shared, 1);
-    Jobs jobs{stream};
+    Jobs jobs;
+    jobs.stream = stream;
     jobs.place(shared + 2 * State::SHARED);
     lower.put(low + row * SERVERS);
     upper.put(high + row * SERVERS);
@@ -51,7 +52,8 @@ perfect(unsigned stream, unsigned first_replica, Index initial, Index longest, d
     State lower, upper;
     lower.place(shared, 0);
     upper.place(shared, 1);
-    Jobs jobs{stream};
+    Jobs jobs;
+    jobs.stream = stream;
     jobs.place(shared + 2 * State::SHARED);
     lower.put(unfinished + 2 * own * SERVERS);
     upper.put(unfinished + (2 * own + 1) * SERVERS);

@@ -66,8 +66,10 @@ struct State {
 
     // Whether the entry at a known place is at most `now`, in all lanes; false past the last.
     template <int PLACE> __device__ __forceinline__ bool idle_at(Real now) const {
-        if constexpr (PLACE >= SEGMENTS * SEGMENT) return false;
-        else return entry_at<PLACE>() <= now;
+        if constexpr (PLACE >= SEGMENTS * SEGMENT)
+            return false;
+        else
+            return __any_sync(ALL, lane() == PLACE % SEGMENT / ENTRIES && W[PLACE / SEGMENT][PLACE % ENTRIES] <= now);
     }
 
     // W[i + A] for entry e of segment g.

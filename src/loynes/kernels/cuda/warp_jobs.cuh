@@ -2,25 +2,46 @@
 #pragma once
 #include "jobs.cuh"
 
-constexpr int TOGETHER_STEPS = UNROLLED;
+constexpr unsigned WHOLE_GROUP = (1u << GROUP) - 1;
+constexpr int GENERIC = GENERIC_GROUP;
 
 struct Jobs {
     static constexpr int SHARED = THREADS * (int)sizeof(Job);
     unsigned stream;
     Job *drawn;
+    Means means;
 
-    __device__ __forceinline__ void place(char *shared) { drawn = (Job *)shared + (threadIdx.x & ~31u); }
+    __device__ __forceinline__ void place(char *shared) {
+        drawn = (Job *)shared + (threadIdx.x & ~31u);
+        means.load();
+    }
 
     template <class Step>
     __device__ __forceinline__ void each(unsigned replica, Index first, Step step) const {
+        constexpr int MOST_FREQUENT = KIND_IS_NEED ? NEED_BY_ODDS[0] : 0;
         const unsigned low = (unsigned)first, high = (unsigned)(first >> 32);
 #pragma unroll 1
         for (unsigned begin = 0; begin < BLOCK; begin += 32) {
             __syncwarp();
-            drawn[lane()] = draw(stream, replica, low + begin + lane(), high);
+            const Job own = draw(means, stream, replica, low + begin + lane(), high);
+            drawn[lane()] = own;
+            // A group of jobs that all have the most frequent need goes straight through, without a branch a job.
+            unsigned frequent = GROUP > 1 ? __ballot_sync(ALL, own.need == MOST_FREQUENT) : 0;
             __syncwarp();
-#pragma unroll TOGETHER_STEPS
-            for (int j = 0; j < 32; ++j) step(drawn[j]);
+#pragma unroll 1
+            for (int j = 0; j < 32; j += GROUP, frequent >>= GROUP) {
+                if (GROUP > 1 && (frequent & WHOLE_GROUP) == WHOLE_GROUP) {
+#pragma unroll
+                    for (int t = 0; t < GROUP; ++t) {
+                        Job job = drawn[j + t];
+                        job.need = MOST_FREQUENT;
+                        step(job);
+                    }
+                } else {
+#pragma unroll GENERIC
+                    for (int t = 0; t < GROUP; ++t) step(drawn[j + t]);
+                }
+            }
         }
     }
 };
