@@ -91,7 +91,8 @@ def lean(values: Array, confidence: float) -> float:
     count, spread = len(values), float(np.std(values))
     if count < LEAST_FOR_SKEWNESS or not spread > 0:
         return 0.0
-    skewness = float(np.mean(((values - np.mean(values)) / spread) ** 3))
+    away = (values - np.mean(values)) / spread
+    skewness = float(np.mean(away * away * away))
     t = student(confidence, count)
     return min(max(skewness / math.sqrt(count) * (2.0 * t * t + 1.0) / (6.0 * t), -MOST_LEAN), MOST_LEAN)
 
@@ -130,14 +131,20 @@ def quantile_of(ordered: Array, q: float, confidence: float) -> Estimate:
     The number of samples below the true quantile is binomial, so the ranks that hold it are known for every law.
     Where there are too few samples for an upper rank, the interval is open above (infinite).
     """
-    from scipy.stats import binom
-
     n = len(ordered)
     tail = 0.5 * (1.0 - confidence)
-    lower = int(binom.ppf(tail, n, q)) - 1
-    upper = int(binom.ppf(1.0 - tail, n, q))
+    lower = _binomial_quantile(tail, n, q) - 1
+    upper = _binomial_quantile(1.0 - tail, n, q)
     return Estimate(
         float(ordered[min(max(math.ceil(n * q) - 1, 0), n - 1)]),
         float(ordered[lower]) if lower >= 0 else 0.0,
         float(ordered[upper]) if upper < n else math.inf,
     )
+
+
+def _binomial_quantile(p: float, n: int, q: float) -> int:
+    """The least k with P(at most k hits in n trials of probability q) >= p."""
+    from scipy.special import bdtr, bdtrik
+
+    k = math.ceil(bdtrik(p, n, q))
+    return k - 1 if k >= 1 and bdtr(k - 1, n, q) >= p else k

@@ -143,6 +143,7 @@ def stability(
     out: OutOption = None,
 ) -> None:
     """The largest arrival rate the cluster can take, with a bracket."""
+    _warm_up(backend)
     from loynes.cli import output
     from loynes.model import load
     from loynes.study.stability import stability as ask
@@ -216,6 +217,7 @@ def evaluate(
     out: OutOption = None,
 ) -> None:
     """Waits of every class, and the state of the cluster, at one arrival rate."""
+    _warm_up(backend)
     from loynes.cli import output
     from loynes.model import load as read
     from loynes.study.evaluate import evaluate as ask
@@ -270,6 +272,7 @@ def sample(
     as_json: JsonOption = False,
 ) -> None:
     """Independent samples of the stationary workload, written to a file."""
+    _warm_up(backend)
     from loynes.cli import output
     from loynes.model import load as read
     from loynes.study.sample import sample as ask
@@ -344,6 +347,7 @@ def certify(
     as_json: JsonOption = False,
 ) -> None:
     """What bounds the workload from above at this rate: the certificate, and what it assumes."""
+    _warm_up(backend)
     from loynes.cli import output
     from loynes.model import load as read
     from loynes.study.certify import certify as ask
@@ -355,6 +359,12 @@ def certify(
         output.document(found.to_dict())
     else:
         typer.echo(str(found))
+
+
+def _warm_up(backend: str) -> None:
+    from loynes.kernels.backends import warm_up
+
+    warm_up(backend)
 
 
 def main(arguments: list[str] | None = None) -> Any:

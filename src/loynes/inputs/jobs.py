@@ -50,6 +50,8 @@ def picks(seed: int, stream: int, replica: int, index: int, count: int, servers:
 
 def services(table: JobTable, job_class: NDArray[np.int64], u: NDArray[np.float64]) -> NDArray[np.float64]:
     """Services of jobs of the given classes from one uniform each."""
+    if table.simple:
+        return np.asarray(table.p[job_class] * -log(u))
     branch = table.first[job_class]
     last = table.first[job_class + 1] - 1
     for _ in range(int(np.max(np.diff(table.first), initial=1)) - 1):

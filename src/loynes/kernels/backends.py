@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -22,6 +24,19 @@ def backend(name: str) -> Any:
     from loynes.kernels.cpu import engine
 
     return engine
+
+
+def warm_up(name: str) -> None:
+    """Start the GPU, if that is the backend, while this thread goes on: it takes half a second."""
+
+    def start() -> None:
+        with suppress(Exception):  # whatever is wrong will be said when the backend is asked for
+            import cupy
+
+            cupy.zeros(1)
+
+    if name.startswith("cuda"):
+        threading.Thread(target=start, daemon=True).start()
 
 
 def settle(name: str, seconds: float) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from loynes.estimate import Estimate, mean_of, probability_from, proportion_of, quantile_of, variance_from
+from loynes.inputs.elementary import log
 from loynes.inputs.jobs import services
 from loynes.inputs.philox import STREAM_RESPONSE, long_uniform, words
 from loynes.inputs.tables import JobTable, Needs
@@ -22,18 +24,18 @@ class Seen:
 
     def __init__(self, needs: Needs) -> None:
         self.needs = needs
+        level = np.arange(1, needs.need[-1])
+        # Raising the level from W[i-1] to W[i] idles the i servers below, if the job needs more than i.
+        self._idled = level * (needs.weight @ (needs.need[:, None] > level))
         self._waits: list[Array] = []
         self._loss: list[Array] = []
         self._overall: list[Array] = []
 
     def add(self, workload: Array) -> None:
-        need = self.needs.need
-        # Raising the level from W[i-1] to W[i] idles the i servers below for the difference.
-        rise = np.diff(workload, axis=1, prepend=workload[:, :1]) * np.arange(workload.shape[1])
-        lost = np.cumsum(rise, axis=1)[:, need - 1]
-        self._waits.append(workload[:, need - 1])
-        self._overall.append(workload[:, need - 1] @ self.needs.weight)
-        self._loss.append(lost @ self.needs.weight)
+        waits = workload[:, self.needs.need - 1]
+        self._waits.append(waits)
+        self._overall.append(waits @ self.needs.weight)
+        self._loss.append(np.diff(workload[:, : self.needs.need[-1]], axis=1) @ self._idled)
 
     @property
     def waits(self) -> Array:
@@ -60,9 +62,10 @@ def measures(
     waits, needs = seen.waits, seen.needs
     count = len(waits)
     classes = {}
+    draw = _services(table, count, seed)
     for position, job_class in enumerate(model.classes):
         wait = waits[:, needs.of_class[position]]
-        service = _service(table, position, count, seed)
+        service = draw(position)
         moments = (job_class.service.mean, job_class.service.variance)
         classes[job_class.label] = _class_waits(wait, wait + service, moments, confidence, exceeds)
     overall = _overall(model, table, needs, waits, seed, confidence, exceeds)
@@ -118,10 +121,14 @@ def _percentiles(values: Array, confidence: float) -> list[Estimate]:
     return [quantile_of(ordered, q, confidence) for q in PERCENTILES]
 
 
-def _service(table: JobTable, position: int, count: int, seed: int) -> Array:
-    """One service of the class for every sample, independent of its workload; replica 0 is the overall job's."""
-    _, _, high, low = words(seed, STREAM_RESPONSE, position + 1, np.arange(count))
-    return services(table, np.full(count, position), long_uniform(high, low))
+def _services(table: JobTable, count: int, seed: int) -> Callable[[int], Array]:
+    """Services of a class, one a sample, independent of its workload; replica 0 is the overall job's."""
+    _, _, high, low = words(seed, STREAM_RESPONSE, 1, np.arange(count))
+    u = long_uniform(high, low)
+    if not table.simple:
+        return lambda position: services(table, np.full(count, position), u)
+    energy = -log(u)
+    return lambda position: table.p[position] * energy
 
 
 def _own_job(table: JobTable, count: int, seed: int) -> tuple[NDArray[np.int64], Array]:

@@ -108,7 +108,7 @@ class Shape:
             "ENTRIES": self.entries,
             "MIN_BLOCKS": self.least_blocks,
             "GROUP": self.group,
-            "GENERIC_GROUP": self.group if small else 1,
+            "UNROLLED_BRANCHING": self.group if small else 1,
         }
         lists = {
             "NEED": needs,

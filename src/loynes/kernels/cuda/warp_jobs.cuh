@@ -3,7 +3,7 @@
 #include "jobs.cuh"
 
 constexpr unsigned WHOLE_GROUP = (1u << GROUP) - 1;
-constexpr int GENERIC = GENERIC_GROUP;
+constexpr int BRANCHING_STEPS = UNROLLED_BRANCHING;
 
 struct Jobs {
     static constexpr int SHARED = THREADS * (int)sizeof(Job);
@@ -38,7 +38,7 @@ struct Jobs {
                         step(job);
                     }
                 } else {
-#pragma unroll GENERIC
+#pragma unroll BRANCHING_STEPS
                     for (int t = 0; t < GROUP; ++t) step(drawn[j + t]);
                 }
             }
