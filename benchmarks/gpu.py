@@ -12,11 +12,13 @@ import json
 import subprocess
 import sys
 import time
+import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+import loynes
 from answers import EXACT, WIDTH
 from forms import build, mixes
 from loynes.inputs.tables import job_table, needs_of
@@ -27,11 +29,11 @@ from loynes.kernels.cuda.device import Kernel, cupy
 from loynes.kernels.cuda.engine import MOST_GROUPS, SLOT, idled_by_entry
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.tally import BINS, new_tally
-from loynes.model import Model, load
+from loynes.model import Model, builtin_names, load
 from loynes.threshold.controls import Mix
 from rates import RATES, forward_rate
 
-SIZES = (8, 20, 32, 48, 64, 96, 128, 256, 512, 1024, 2048, 4096)
+SIZES = (8, 20, 32, 64, 96, 128, 192, 256, 512, 1024, 2048, 4096)
 WANTED = {"five-class-exponential": 120e9, "one-or-all": 20e9, "borg-cell-b": 4e9}
 SECONDS = 0.3
 
@@ -170,8 +172,9 @@ def giga(rate: float) -> str:
 def kernels(with_cpu: bool) -> None:
     print(
         "\n| model | bits | form | registers | forward | wanted | sandwich | of it | pile | backward | core | ratio |"
+        " issue | min/max | shared |"
     )
-    print("| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    print("| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for name, rate in RATES.items():
         model = load(name)
         core = forward_rate(model, rate, 1, seconds=1.0) if with_cpu else float("nan")
@@ -180,21 +183,41 @@ def kernels(with_cpu: bool) -> None:
             pair = compiled.shape_of(job_table(model, rate), bits=bits, chains=2)
             single, kernel = forward(model, rate, shape)
             both = sandwich(model, rate, pair)
+            reached = zip(counted(shape), limits(), strict=True)
+            parts = [f"{single * n / most:.0%}" if bits == 32 else "" for n, most in reached]
             cells = (
                 name, str(bits), compiled.FORMS[shape.form], f"{kernel.registers}, {kernel.spilled} spilled",
                 giga(single),
                 giga(WANTED[name]) if bits == 32 else "", f"{giga(both)} ({compiled.FORMS[pair.form]})",
                 f"{both / single:.0%}", giga(pile(model, {"bits": bits})), giga(backward(model, rate, shape)),
-                f"{core / 1e6:.1f} M", f"{single / core:.0f}",
+                f"{core / 1e6:.1f} M", f"{single / core:.0f}", *parts,
             )  # fmt: skip
             print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def counted(shape: compiled.Shape) -> tuple[float, float, float]:
+    """Of one step, by lane: instructions issued, those of the min/max unit, shared-memory words (docs/gpu.md)."""
+    s, entries = shape.servers, shape.segments * shape.entries
+    if shape.form == compiled.THREAD:
+        return 4.0 * s + 119.0, 2.0 * s + 49.0, 2.0 * s
+    if shape.form == compiled.WARP:
+        return 32.0 * (2.0 * entries + 14.0), 32.0 * (2.0 * entries + 6.0), 8.0
+    rows = -(-s // 32)
+    return 32.0 * (14.0 * rows + 30.0), 32.0 * (4.0 * rows + 10.0), 32.0 * 3.0 * rows
+
+
+def limits() -> tuple[float, float, float]:
+    """The same a second: 4 warps a clock and multiprocessor, 64 lanes of the min/max unit, 32 words."""
+    device = cupy().cuda.Device()
+    clock = 1e3 * device.attributes.get("ClockRate", 1_980_000) * device.attributes["MultiProcessorCount"]
+    return 128.0 * clock, 64.0 * clock, 32.0 * clock
 
 
 def forms() -> None:
     """Rates of all forms that can hold a model, by size: what shape_of decides by."""
     kinds = ("five classes", "one or all")
-    print("\n| servers | " + " | ".join(f"{kind}: thread / warp / wide" for kind in kinds) + " |")
-    print("| ---: |" + " ---: |" * len(kinds))
+    print("\n| servers | " + " | ".join(f"{kind}: thread / warp / wide | chosen" for kind in kinds) + " |")
+    print("| ---: |" + " ---: | --- |" * len(kinds))
     for s in SIZES:
         cells = []
         for kind in kinds:
@@ -207,7 +230,7 @@ def forms() -> None:
                     found.append("-")
                 else:
                     found.append(giga(forward(model, rate, shape)[0]))
-            cells.append(" / ".join(found))
+            cells += [" / ".join(found), compiled.FORMS[compiled.shape_of(job_table(model, rate)).form]]
         print(f"| {s} | " + " | ".join(cells) + " |", flush=True)
 
 
@@ -278,28 +301,61 @@ def asked(line: list[str], times: int, say: bool = True) -> tuple[dict[str, Any]
     return found, took
 
 
+# Model, load, exact mean wait.
+KNOWN = (
+    ("five-class-exponential", 0.75),
+    ("five-class-exponential", 0.9),
+    ("five-class-exponential", 0.97),
+    ("two-class-200", 0.7),
+    ("one-or-all", 0.5),
+)
+
+
+def bias() -> None:
+    """Mean waits in float and in double against the exact ones."""
+    print("\n| model | load | exact | float, 99% | off by | double, 99% | off by |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for name, at in KNOWN:
+        known = loynes.exact(name, load=at).mean_wait
+        cells = [name, f"{at:g}", f"{known:.8g}"]
+        for bits in ("cuda", "cuda:64"):
+            mean = loynes.evaluate(name, load=at, precision=0.0005, max_jobs=1.2e11, backend=bits).overall.wait.mean
+            cells += [f"{mean.estimate:.6g} ±{mean.relative:.2%}", f"{mean.estimate / known - 1:+.3%}"]
+        print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def agreement() -> None:
+    """Both backends on every built-in model: intervals of 99% that must overlap."""
+    print("\n| model | load | CPU | GPU | CPU took | GPU took |\n| --- | ---: | ---: | ---: | ---: | ---: |")
+    for name in builtin_names():
+        at = 0.5 if name in ("borg-cell-b", "five-class-pareto") else 0.7
+        rate = at * loynes.stability(name, precision=0.01).threshold.estimate
+        found = [loynes.evaluate(name, rate=rate, precision=0.03, backend=backend) for backend in ("cpu", "cuda")]
+        means = [one.overall.wait.mean for one in found]
+        apart = means[0].low > means[1].high or means[1].low > means[0].high
+        cells = [f"{mean.estimate:.5g} ±{mean.relative:.1%}" for mean in means] + [
+            f"{one.seconds:.1f} s" for one in found
+        ]
+        print(f"| {name} | {at} | {' | '.join(cells)} |{' APART' if apart else ''}", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("check", "forms", "variants", "kernels", "answers"):
+    for name in ("check", "forms", "variants", "kernels", "answers", "bias", "agreement"):
         parser.add_argument(f"--{name}", action="store_true", help=f"only: {name}")
     parser.add_argument("--no-cpu", action="store_true", help="leave out the CPU's rates")
     options = parser.parse_args()
-    every = not any((options.check, options.forms, options.variants, options.kernels, options.answers))
+    parts = {"check": check, "kernels": lambda: kernels(not options.no_cpu), "forms": forms, "variants": variants,
+             "answers": answers, "bias": bias, "agreement": agreement}  # fmt: skip
+    chosen = [part for name, part in parts.items() if getattr(options, name)]
     cp = cupy()
     properties = cp.cuda.runtime.getDeviceProperties(0)
     driver = cp.cuda.runtime.driverGetVersion()
     print(f"{properties['name'].decode()}, {properties['multiProcessorCount']} multiprocessors, CUDA driver {driver}, "
           f"CuPy {cp.__version__}\n")  # fmt: skip
-    if every or options.check:
-        check()
-    if every or options.kernels:
-        kernels(not options.no_cpu)
-    if every or options.forms:
-        forms()
-    if every or options.variants:
-        variants()
-    if every or options.answers:
-        answers()
+    warnings.simplefilter("ignore", loynes.LoynesWarning)
+    for part in chosen or parts.values():
+        part()
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from loynes.errors import UnstableError, UsageError
 from loynes.estimate import Estimate, student
 from loynes.inputs.tables import JobTable
+from loynes.kernels.cpu.threads import cores
 from loynes.kernels.shape import step_cost
 from loynes.model import Model
 from loynes.model.fields import LARGEST, SMALLEST
@@ -69,7 +70,7 @@ def cpu_seconds(table: JobTable, load: float, precision: float, samples: int | N
     else:
         # As waits of a queue behave near saturation; the factor is that of the built-in models, to an order.
         jobs = 3.0 * table.servers * (student(confidence, 100) / precision / (1.0 - load)) ** 2
-    return jobs * step_cost(table) * 1e-9
+    return jobs * step_cost(table) * 1e-9 / cores()
 
 
 @dataclass(frozen=True)
