@@ -6,6 +6,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from loynes.kernels import reference
 from loynes.kernels.backends import backend, settle
 from loynes.kernels.cpu import engine as cpu
 from loynes.kernels.cuda import compiled
+from loynes.kernels.cuda import engine as engine_module
 from loynes.kernels.cuda.device import Kernel, missing
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.tally import new_heap, new_tally
@@ -106,15 +108,43 @@ def test_form_by_size() -> None:
 def test_without_a_gpu() -> None:
     if missing() is None:
         assert backend("cuda").name == "cuda"
-        assert settle("auto", 1e9) == "cuda"
+        assert settle("auto", 1e9, 20) == "cuda"
     else:
         with pytest.raises(UsageError, match=r"backend 'cuda': (CuPy is not installed|there is no)"):
             backend("cuda")
-        assert settle("auto", 1e9) == "cpu"
-    assert settle("auto", 0.1) == "auto"
-    assert settle("cuda", 0.0) == "cuda"
+        assert settle("auto", 1e9, 20) == "cpu"
+    assert settle("auto", 0.1, 20) == "auto"
+    assert settle("auto", 1e9, 100_000) == "auto"
+    assert settle("cuda", 0.0, 20) == "cuda"
     with pytest.raises(UsageError, match="must be one of auto, cpu, cuda, cuda:64"):
         backend("tpu")
+
+
+def test_full_memory_halves_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device that holds seven samples: all are made, each once, in parts."""
+
+    class FullError(Exception):
+        pass
+
+    freed = []
+    pool = SimpleNamespace(free_all_blocks=lambda: freed.append(True))
+    memory = SimpleNamespace(OutOfMemoryError=FullError)
+    fake = SimpleNamespace(cuda=SimpleNamespace(memory=memory), get_default_memory_pool=lambda: pool)
+    monkeypatch.setattr(engine_module, "cupy", lambda: fake)
+    made: list[int] = []
+
+    def take(kernel, options, W, length, doublings, done):  # type: ignore[no-untyped-def]
+        if len(W) > 7:
+            raise FullError
+        made.extend(range(int(options[1]), int(options[1]) + len(W)))
+        W[:] = np.arange(int(options[1]), int(options[1]) + len(W))[:, None]
+
+    monkeypatch.setattr(engine_module, "_take_samples", take)
+    W, length = np.zeros((50, 2)), np.zeros(50, np.int64)
+    engine_module._samples(None, 100, 0, (), W, length, length.copy(), None)  # type: ignore[arg-type]
+    assert made == list(range(100, 150))
+    assert W[:, 0].tolist() == made
+    assert freed
 
 
 @gpu

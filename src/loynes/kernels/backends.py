@@ -13,6 +13,8 @@ NAMES = ("auto", "cpu", "cuda", "cuda:64")
 
 # A question that the CPU would answer sooner, in seconds, than a GPU's first launch takes is left to it.
 WORTH_A_GPU = 5.0
+# A pair of workload vectors has to fit into a multiprocessor's shared memory.
+MOST_ON_GPU = 28_000
 
 
 def backend(name: str) -> Any:
@@ -39,9 +41,9 @@ def warm_up(name: str) -> None:
         threading.Thread(target=start, daemon=True).start()
 
 
-def settle(name: str, seconds: float) -> str:
+def settle(name: str, seconds: float, servers: int) -> str:
     """The backend for a question that would take the CPU about so many seconds: what `auto` stands for."""
-    if name != "auto" or seconds < WORTH_A_GPU:
+    if name != "auto" or seconds < WORTH_A_GPU or servers > MOST_ON_GPU:
         return name
     from loynes.kernels.cuda.device import missing
 

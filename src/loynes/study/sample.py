@@ -126,7 +126,7 @@ def sample(
     model = read(model)
     asked = asked_rate(model, rate, load, seed=seed, backend=backend, progress=progress)
     table, found_load = job_table(model, asked.rate), asked.rate / asked.threshold.estimate
-    backend = settle(backend, cpu_seconds(table, found_load, 1.0, samples, 0.99))
+    backend = settle(backend, cpu_seconds(table, found_load, 1.0, samples, 0.99), model.servers)
     max_jobs = choose(backend).most_jobs if max_jobs is None else max_jobs
     certificate: Certificate | None = None
     warnings, why = asked.warnings, FIRST_AGREEMENT

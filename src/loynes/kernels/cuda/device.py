@@ -11,7 +11,7 @@ import numpy as np
 from loynes.errors import UsageError
 from loynes.inputs.philox import ROUNDS, WEYL_0, WEYL_1
 from loynes.inputs.tables import JobTable
-from loynes.kernels.cuda.compiled import OPTIONS, SOURCES, Shape, table_bytes
+from loynes.kernels.cuda.compiled import MOST_SHARED, OPTIONS, SOURCES, Shape, table_bytes
 
 
 @lru_cache(maxsize=1)
@@ -52,6 +52,8 @@ class Kernel:
     def __init__(self, name: str, shape: Shape, table: JobTable, seed: int) -> None:
         cp = cupy()
         self.shape = shape
+        if shape.shared > MOST_SHARED:
+            raise UsageError(f"backend 'cuda': {shape.servers} servers do not fit on the GPU; use --backend cpu")
         module = _module(shape, name, cp.cuda.Device().id)
         self._function = module.get_function(name)
         if shape.shared > 48 << 10:
