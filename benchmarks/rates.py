@@ -73,7 +73,7 @@ def kernels() -> None:
         one = forward_rate(model, rate, 1)
         many = forward_rate(model, rate, cores())
         table = job_table(model, rate)
-        form = f"{'runs' if use_runs(table) else 'dense'}, every {look_every(table)} jobs"
+        form = f"{'runs' if use_runs(table)[0] else 'dense'}, every {look_every(table)} jobs"
         wanted = f"{WANTED[name] / 1e6:.0f} M" if name in WANTED else ""
         simpy = ratio = ""
         if name in RATES:

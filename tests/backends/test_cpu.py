@@ -26,7 +26,7 @@ from loynes.model import Exponential, JobClass, Model, builtin_names, load
 from loynes.threshold.controls import Mix
 from support import LAWS, models
 
-FORMS = [False, True]  # dense, runs
+FORMS = [np.array([False]), np.array([True])]  # dense, runs
 seeds = st.integers(0, 2**64 - 1)
 
 

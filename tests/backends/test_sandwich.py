@@ -15,9 +15,11 @@ from loynes.kernels.cpu.sandwich import perfect, sandwich
 from loynes.kernels.cpu.state import State, new_state, put, same
 from loynes.kernels.reference import BLOCK
 from loynes.model import Model, builtin_names, load
-from support import models
+from support import LAWS, models
 
-FORMS = [False, True]  # dense, runs
+CLASS = {"need": 1, "probability": 1.0, "service": LAWS["exponential"]}
+
+FORMS = [np.array([False]), np.array([True])]  # dense, runs
 seeds = st.integers(0, 2**64 - 1)
 
 
@@ -80,10 +82,11 @@ def test_same(values: list[int], place: int, other: int) -> None:
     V[min(place, len(V) - 1)] = other
     V.sort()
     for as_runs in FORMS:
-        one, two = new_state(len(W), as_runs), new_state(len(W), as_runs)
-        put(one, W, as_runs)
-        put(two, V, as_runs)
-        if as_runs:  # split the first run: a list need not be the shortest one
+        table = job_table(load({"servers": len(W), "classes": [CLASS]}), 1.0)
+        one, two = new_state(table, as_runs), new_state(table, as_runs)
+        put(one, W)
+        put(two, V)
+        if as_runs[0]:  # split the first run: a list need not be the shortest one
             split(two)
         assert same(one, two) == bool(np.array_equal(W, V))
         assert same(two, one) == bool(np.array_equal(W, V))

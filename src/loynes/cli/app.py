@@ -39,6 +39,14 @@ BackendOption = Annotated[
         help="Where to compute: auto takes a GPU for large work; cuda:64 is the GPU in double precision.",
     ),
 ]
+DisciplineOption = Annotated[
+    str | None,
+    typer.Option(
+        "--discipline",
+        metavar="fcfs|reserving|random",
+        help="Strictly in turn; what the job ahead does not take free for those behind it; or servers at random.",
+    ),
+]
 ConfidenceOption = Annotated[float, typer.Option("--confidence", help="Confidence of every interval.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 OutOption = Annotated[
@@ -127,10 +135,7 @@ def stability(
             help="Bounds from the pile's ends, cycles between jobs that need all servers, or the paper's Algorithm 2.",
         ),
     ] = "auto",
-    discipline: Annotated[
-        str,
-        typer.Option("--discipline", metavar="fcfs|random", help="Take the servers free first, or random ones."),
-    ] = "fcfs",
+    discipline: DisciplineOption = None,
     replicas: Annotated[
         int | None, typer.Option("--replicas", help="Independent piles; default by the number of classes.")
     ] = None,
@@ -209,6 +214,7 @@ def evaluate(
     ] = None,
     delta: DeltaOption = None,
     changes: SetOption = None,
+    discipline: DisciplineOption = None,
     seed: SeedOption = 1,
     backend: BackendOption = "auto",
     confidence: ConfidenceOption = 0.99,
@@ -240,6 +246,7 @@ def evaluate(
             initial_length=initial_length,
             delta=delta,
             max_jobs=max_jobs,
+            discipline=discipline,
             seed=seed,
             backend=backend,
             progress=progress,
@@ -266,6 +273,7 @@ def sample(
     ] = None,
     delta: DeltaOption = None,
     changes: SetOption = None,
+    discipline: DisciplineOption = None,
     seed: SeedOption = 1,
     backend: BackendOption = "auto",
     max_jobs: MaxJobsOption = None,
@@ -289,6 +297,7 @@ def sample(
             confirmations=confirmations,
             delta=delta,
             max_jobs=max_jobs,
+            discipline=discipline,
             seed=seed,
             backend=backend,
             progress=progress,
@@ -341,6 +350,7 @@ def certify(
     rate: RateOption = None,
     load: LoadOption = None,
     changes: SetOption = None,
+    discipline: DisciplineOption = None,
     seed: SeedOption = 1,
     backend: BackendOption = "auto",
     max_jobs: MaxJobsOption = None,
@@ -354,7 +364,16 @@ def certify(
 
     chosen = read(model, changes or ())
     with output.watching(f"{chosen.label}: certificate") as progress:
-        found = ask(chosen, rate=rate, load=load, max_jobs=max_jobs, seed=seed, backend=backend, progress=progress)
+        found = ask(
+            chosen,
+            rate=rate,
+            load=load,
+            max_jobs=max_jobs,
+            discipline=discipline,
+            seed=seed,
+            backend=backend,
+            progress=progress,
+        )
     if as_json:
         output.document(found.to_dict())
     else:

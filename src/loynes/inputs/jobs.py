@@ -34,16 +34,34 @@ def draw(table: JobTable, seed: int, stream: int, replica: int, index: NDArray[n
     return Jobs(job_class, table.need[job_class], service, gap)
 
 
+def places(words_of_job: NDArray[np.uint64], count: int, servers: int) -> NDArray[np.int64]:
+    """A uniformly random set of `count` places among so many servers, ascending, from one word each.
+
+    The i-th place is drawn among the servers - i that are left, as word x range / 2^32, and moved past those drawn.
+    """
+    chosen: list[int] = []
+    for i in range(count):
+        place = int(words_of_job[i]) * (servers - i) >> 32
+        for taken in chosen:  # ascending
+            place += place >= taken
+        chosen.append(place)
+        chosen.sort()
+    return np.array(chosen, dtype=np.int64)
+
+
+def assignment_words(seed: int, stream: int, replica: int, index: int, count: int) -> NDArray[np.uint64]:
+    """The words that a job's specific servers are drawn from, the first kind's first."""
+    groups = [stream | ASSIGNMENT | g << GROUP_SHIFT for g in range(-(-count // 4))]
+    parts = [np.ravel(words(seed, group, replica, np.array([index]))) for group in groups]
+    return np.concatenate(parts)[:count] if parts else np.empty(0, np.uint64)
+
+
 def picks(seed: int, stream: int, replica: int, index: int, count: int, servers: int) -> NDArray[np.int64]:
     """Random assignment's choices for one job: move server picks[i] >= i to place i, for i = 0, 1, ... in turn.
 
     A place is drawn as word x range / 2^32, which is uniform to 2^-32 of a server.
     """
-    groups = np.arange(-(-count // 4))
-    word = np.concatenate(
-        [np.ravel(words(seed, stream | ASSIGNMENT | int(g) << GROUP_SHIFT, replica, np.array([index]))) for g in groups]
-        or [np.empty(0, np.uint64)]
-    )[:count]
+    word = assignment_words(seed, stream, replica, index, count)
     place = np.arange(count, dtype=np.int64)
     return place + ((word * (servers - place).astype(np.uint64)) >> np.uint64(32)).astype(np.int64)
 

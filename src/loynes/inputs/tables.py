@@ -35,7 +35,12 @@ TABLE_STEP = 2.0 * TABLE_EDGE / TABLE_CELLS
 class JobTable(NamedTuple):
     """Arrays and scalars only: kernels take it as it is."""
 
-    servers: int
+    servers: int  # of all kinds together
+    plain: bool  # one kind, any server will do: `need` says it all
+    strict: bool  # nobody starts before the job ahead has (always so in the plain model)
+    units: NDArray[np.int64]  # servers of each kind
+    demand: NDArray[np.int64]  # [class, kind], any of them
+    specific: NDArray[np.int64]  # [class, kind], particular ones, drawn at random
     gap_mean: float  # 1 / arrival rate; 0 in the saturated system
     simple: bool  # every branch exponential, one a class: the fully vectorised path
     class_cut: NDArray[np.uint64]  # class c is drawn when class_cut[c-1] <= word < class_cut[c]
@@ -58,7 +63,9 @@ def class_probabilities(table: JobTable) -> NDArray[np.float64]:
 class Needs(NamedTuple):
     """The distinct needs of a model, ascending: a workload vector answers for all classes of one need at once."""
 
-    need: NDArray[np.int64]
+    need: NDArray[np.int64]  # servers of all kinds
+    demand: NDArray[np.int64]  # [need, kind]
+    specific: NDArray[np.int64]  # [need, kind]
     weight: NDArray[np.float64]  # probability of an arrival with this need
     of_class: NDArray[np.int64]  # class -> position in `need`
 
@@ -82,8 +89,17 @@ def job_table(model: Model, rate: float | None) -> JobTable:
             start += weight
         first.append(len(low))
     simple = len(low) == len(model.classes) and all(kind == EXPONENTIAL for kind in recipe)
+    demand = np.array([model.demand(c) for c in model.classes], dtype=np.int64)
+    specific = np.array([model.specific(c) for c in model.classes], dtype=np.int64)
+    if model.order == "random":
+        demand, specific = np.zeros_like(demand), demand + specific
     return JobTable(
         servers=model.servers,
+        plain=model.plain,
+        strict=model.order == "fcfs",
+        units=np.array(model.units, dtype=np.int64),
+        demand=demand,
+        specific=specific,
         gap_mean=0.0 if rate is None else 1.0 / rate,
         simple=simple,
         class_cut=cut,
@@ -100,10 +116,14 @@ def job_table(model: Model, rate: float | None) -> JobTable:
 
 
 def needs_of(model: Model) -> Needs:
-    need, of_class = np.unique([c.need for c in model.classes], return_inverse=True)
-    weight = np.zeros(len(need))
+    table = job_table(model, None)
+    asked = np.hstack([table.need[:, None], table.demand, table.specific])
+    distinct, of_class = np.unique(asked, axis=0, return_inverse=True)
+    weight = np.zeros(len(distinct))
     np.add.at(weight, of_class, [c.probability for c in model.classes])
-    return Needs(need.astype(np.int64), weight, of_class.astype(np.int64))
+    kinds = len(table.units)
+    need, demand, specific = (np.ascontiguousarray(x) for x in np.split(distinct, [1, 1 + kinds], axis=1))
+    return Needs(need[:, 0].copy(), demand, specific, weight, of_class.astype(np.int64))
 
 
 def _leaves(law: Law, weight: float = 1.0) -> Iterator[tuple[float, Law]]:

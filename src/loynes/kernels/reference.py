@@ -59,6 +59,47 @@ def advance_block(W: Array, need: Ints, service: Array, gap: Array) -> tuple[Arr
     return np.maximum(W - now, 0.0), wait, loss
 
 
+def typed_block(
+    W: list[Array],
+    demand: Ints,
+    own: list[list[Ints]],
+    service: Array,
+    gap: Array,
+    strict: bool,
+) -> tuple[list[Array], Array, Array]:
+    """One block of jobs that need several kinds of servers, W[kind] ascending; each job's wait and HOL loss by kind.
+
+    Job j takes demand[j, kind] servers, the least loaded that are not its own, and the servers at the places
+    own[j][kind] of the ordered vector. Under strict order nobody starts before the job ahead: what a job leaves is free
+    no sooner than it starts. Its HOL loss is what servers idle for its sake: those it takes, or, strictly, all.
+    """
+    W = [w.copy() for w in W]
+    now = floor = 0.0
+    wait, loss = np.empty(len(service)), np.zeros((len(service), len(W)))
+    for j in range(len(service)):
+        taken = [_taken(len(w), demand[j, kind], own[j][kind]) for kind, w in enumerate(W)]
+        start = max([now, floor] + [float(np.max(w[mine])) for w, mine in zip(W, taken, strict=True) if mine.any()])
+        wait[j] = start - now
+        for kind, mine in enumerate(taken):
+            free = np.maximum(max(now, floor), W[kind])
+            loss[j, kind] = np.sum(np.maximum(start - free, 0.0) if strict else (start - free)[mine])
+            rest = W[kind][~mine]
+            W[kind] = np.sort(np.concatenate([rest, np.full(mine.sum(), start + service[j])]))
+        if strict:
+            floor = start
+            W = [np.maximum(w, floor) for w in W]
+        now += gap[j]
+    return [np.maximum(w - now, 0.0) for w in W], wait, loss
+
+
+def _taken(servers: int, demand: int, own: Ints) -> NDArray[np.bool_]:
+    """Which places of an ordered vector a job takes."""
+    mine = np.zeros(servers, dtype=np.bool_)
+    mine[own] = True
+    mine[np.flatnonzero(~mine)[:demand]] = True
+    return mine
+
+
 def pile_block(H: Array, base: float, need: Ints, service: Array) -> tuple[Array, float]:
     """The saturated system: no gaps, nothing is clipped. Heights are `base` + H, with H[0] = 0 at blocks' ends."""
     H, _, _ = advance_block(H, need, service, np.zeros(len(need)))

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+from numpy.typing import NDArray
+
 from loynes.inputs.tables import JobTable, class_probabilities
 
 # An arrival is observed once in so many jobs: neighbours see nearly the same workload, and looking is not free. A large
@@ -25,21 +28,26 @@ def runs_cost(runs: float) -> float:
     return 18.5 + 5.0 * math.log2(runs) + 0.05 * runs
 
 
-def use_runs(table: JobTable) -> bool:
-    """True for the run list, False for the dense vector."""
-    return runs_cost(_runs(table)) < dense_cost(table.servers)
+def use_runs(table: JobTable) -> NDArray[np.bool_]:
+    """For each kind of server, true for the run list, false for the dense vector."""
+    cheaper = [runs_cost(r) < dense_cost(int(s)) for r, s in zip(_runs(table), table.units, strict=True)]
+    # A run list cannot part with particular servers.
+    return np.array(cheaper) & ~table.specific.any(axis=0)
 
 
 def step_cost(table: JobTable) -> float:
     """Nanoseconds a job, in the form that pays."""
-    return min(runs_cost(_runs(table)), dense_cost(table.servers))
+    costs = zip(_runs(table), table.units, use_runs(table), strict=True)
+    return sum(runs_cost(r) if as_runs else dense_cost(int(s)) for r, s, as_runs in costs)
 
 
-def _runs(table: JobTable) -> float:
+def _runs(table: JobTable) -> NDArray[np.float64]:
     """About half as many jobs as would fit are in service, and the idle servers are one more run."""
-    return 1.0 + 0.5 * table.servers / float(class_probabilities(table) @ table.need)
+    probability, taken = class_probabilities(table), table.demand + table.specific
+    fit = np.min(table.units / np.maximum(probability @ taken, 1e-12))
+    return np.asarray(1.0 + 0.5 * fit * (probability @ (taken > 0)))
 
 
 def look_every(table: JobTable) -> int:
     """How many jobs apart observed arrivals are; a divisor of the block length."""
-    return LOOK_EVERY_RUNS if use_runs(table) else LOOK_EVERY_DENSE
+    return LOOK_EVERY_RUNS if use_runs(table).any() else LOOK_EVERY_DENSE

@@ -28,18 +28,18 @@ class Tally(NamedTuple):
     wait: NDArray[np.float64]  # [replica, need], sum of waits
     square: NDArray[np.float64]  # [replica, need], sum of squared waits
     none: NDArray[np.int64]  # [replica, need], arrivals that need not wait
-    loss: NDArray[np.float64]  # [replica], sum of the expected HOL loss of the arrival
+    loss: NDArray[np.float64]  # [replica, kind], sum of the expected HOL loss of the arrival
     bins: NDArray[np.uint32]  # [replica, need, bin]
 
 
-def new_tally(replicas: int, needs: int, unit: float) -> Tally:
+def new_tally(replicas: int, needs: int, unit: float, kinds: int = 1) -> Tally:
     return Tally(
         1.0 / unit,
         np.zeros(replicas, np.int64),
         np.zeros((replicas, needs)),
         np.zeros((replicas, needs)),
         np.zeros((replicas, needs), np.int64),
-        np.zeros(replicas),
+        np.zeros((replicas, kinds)),
         np.zeros((replicas, needs, BINS), np.uint32),
     )
 
@@ -62,17 +62,17 @@ class Heap(NamedTuple):
     """What a pile gathers, one row a replica."""
 
     base: NDArray[np.float64]  # [replica], height of the bottom
-    loss: NDArray[np.float64]  # [replica], sum of the expected HOL loss of observed jobs
+    loss: NDArray[np.float64]  # [replica, kind], sum of the expected HOL loss of observed jobs
     jobs: NDArray[np.int64]  # [replica, class], jobs piled
     service: NDArray[np.float64]  # [replica, class], sum of their services
     blocked: NDArray[np.float64]  # [replica, blocker], sum of the longest services that its jobs had to wait for
     longest: NDArray[np.float64]  # [replica, blocker], the longest such service since its last job
 
 
-def new_heap(replicas: int, classes: int, blockers: int) -> Heap:
+def new_heap(replicas: int, classes: int, blockers: int, kinds: int = 1) -> Heap:
     return Heap(
         np.zeros(replicas),
-        np.zeros(replicas),
+        np.zeros((replicas, kinds)),
         np.zeros((replicas, classes), np.int64),
         np.zeros((replicas, classes)),
         np.zeros((replicas, blockers)),

@@ -48,6 +48,8 @@ class WaitFormula:
 
 def threshold(model: Model) -> Formula | None:
     """The threshold in closed form, where one is known."""
+    if not model.plain:
+        return None
     if all(c.need == 1 for c in model.classes):
         return Formula("every job needs one server", model.ideal)
     if all(c.need == model.servers for c in model.classes):
@@ -96,6 +98,8 @@ def _equal_means(model: Model) -> Formula | None:
 
 def wait(model: Model, rate: float) -> WaitFormula | None:
     """Waits in closed form, where they are known; the rate is below the threshold."""
+    if not model.plain:
+        return None
     s = model.servers
     laws = {c.service for c in model.classes}
     load = rate / model.ideal

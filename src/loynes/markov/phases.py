@@ -54,9 +54,9 @@ def phases_of(law: Law) -> Phases | None:
 class Stages:
     """All phases of all classes in one list: what a job in service may be in."""
 
-    servers: int
+    units: NDArray[np.int64]  # per resource
     probability: Array  # per class
-    need: NDArray[np.int64]  # per class
+    need: NDArray[np.int64]  # [class, resource]
     of_class: NDArray[np.int64]  # per stage
     initial: Array  # per stage: the probability that a job of its class begins there
     change: Array  # [stage, stage]: rates between stages, 0 on the diagonal
@@ -68,7 +68,11 @@ class Stages:
 
     @classmethod
     def of(cls, model: Model) -> Stages | str:
-        """The stages of a model, or which class has none."""
+        """The stages of a model, or why it has none."""
+        if not model.plain and model.order != "fcfs":
+            return f"exact answers are for discipline 'fcfs', not {model.order!r}"
+        if any(any(model.specific(c)) for c in model.classes):
+            return "exact answers are for jobs that take any servers, not specific ones"
         found = []
         for c in model.classes:
             phases = phases_of(c.service)
@@ -77,9 +81,9 @@ class Stages:
             found.append(phases)
         generator = block_diag(*(p.generator for p in found))
         return cls(
-            model.servers,
+            np.array(model.units, dtype=np.int64),
             np.array([c.probability for c in model.classes]),
-            np.array([c.need for c in model.classes], dtype=np.int64),
+            np.array([model.demand(c) for c in model.classes], dtype=np.int64),
             np.repeat(np.arange(len(found)), [len(p.initial) for p in found]),
             np.concatenate([p.initial for p in found]),
             generator - np.diag(np.diag(generator)),

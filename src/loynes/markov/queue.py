@@ -254,9 +254,11 @@ def error(found: Solved) -> float:
     queue = found.queue
     crews = queue.crews
     free, blocked = found.free_probability(), found.blocked_probability()
-    busy = math.fsum(free * crews.used) + math.fsum(blocked * crews.used[queue.states.crew])
+    here = crews.used[queue.states.crew]
+    busy = [math.fsum(free * a) + math.fsum(blocked * b) for a, b in zip(crews.used.T, here.T, strict=True)]
     stages = crews.stages
     generator = stages.change - np.diag(stages.change.sum(axis=1) + stages.stopping)
     mean = np.linalg.solve(-generator, np.ones(len(generator)))
-    work = float(np.sum((stages.probability * stages.need)[stages.of_class] * stages.initial * mean))
-    return abs(busy / (queue.rate * work) - 1.0)
+    work = (stages.probability[:, None] * stages.need)[stages.of_class].T @ (stages.initial * mean)
+    asked = work > 0
+    return float(np.max(np.abs(np.array(busy)[asked] / (queue.rate * work[asked]) - 1.0)))

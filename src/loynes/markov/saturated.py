@@ -126,8 +126,7 @@ class Saturated:
     """What the saturated system does in the long run."""
 
     threshold: float  # jobs a unit of time
-    utilization: float
-    hol_loss: float  # servers
+    busy: Array  # per resource
     throughput: Array  # per class
     states: int
     steps: int
@@ -170,7 +169,7 @@ def solve_sparse(states: Blocked) -> Saturated:
     )
     balance = sp.csr_array(whole.T)
     # The balance equations have one too many, and a free scale: give the fullest state weight 1, drop its equation.
-    fixed = int(np.argmax(states.crews.used[states.crew]))
+    fixed = int(np.argmax(states.crews.used[states.crew].sum(axis=1)))
     keep = np.delete(np.arange(n + k), fixed)
     part = sp.csc_array(balance[keep])
     rest = splu(sp.csc_array(part[:, keep])).solve(-part[:, [fixed]].toarray().ravel())
@@ -180,14 +179,13 @@ def solve_sparse(states: Blocked) -> Saturated:
 def _summary(states: Blocked, moves: Moves, time: Array, steps: int) -> Saturated:
     time = time / math.fsum(time)
     stages, crews = states.crews.stages, states.crews
-    busy = math.fsum(time * crews.used[states.crew])
+    busy = np.array([math.fsum(time * used) for used in crews.used[states.crew].T])
     by_stage = np.array([math.fsum(time * crews.count[states.crew, j]) for j in range(len(stages.of_class))])
     throughput = np.zeros(len(stages.need))
     np.add.at(throughput, stages.of_class, by_stage * stages.stopping)
     return Saturated(
         threshold=math.fsum(time * moves.leaving),
-        utilization=busy / stages.servers,
-        hol_loss=stages.servers - busy,
+        busy=busy,
         throughput=throughput,
         states=len(states),
         steps=steps,

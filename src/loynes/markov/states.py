@@ -7,6 +7,7 @@ head starts, the next ones show their class one by one until one does not fit.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,21 +18,41 @@ from numpy.typing import NDArray
 from loynes.markov.phases import Stages
 
 Ints = NDArray[np.int64]
+Array = NDArray[np.float64]
 
 
-def count_crews(stages: Stages) -> list[int]:
-    """How many crews use exactly 0, 1, ..., s servers, without listing them."""
-    ways = [1] + [0] * stages.servers
-    for need in stages.stage_need.tolist():
-        for used in range(need, stages.servers + 1):
-            ways[used] += ways[used - need]
+# Counting goes through all amounts of all resources; with more than so many, there are too many crews anyway.
+MOST_AMOUNTS = 4_000_000
+
+
+def count_crews(stages: Stages) -> Array:
+    """How many crews use exactly so much of every resource, without listing them: an array with an axis for each."""
+    amounts = tuple(stages.units + 1)
+    if np.prod(amounts, dtype=np.float64) > MOST_AMOUNTS:
+        return np.full((1,) * len(amounts), math.inf)
+    ways = np.zeros(amounts)
+    ways.flat[0] = 1.0
+    for need in stages.stage_need:
+        more = ways
+        for times in range(1, int(np.min(stages.units[need > 0] // need[need > 0])) + 1):
+            shift = times * need
+            room = tuple(slice(0, n - by) for n, by in zip(amounts, shift, strict=True))
+            more = more.copy() if times == 1 else more
+            more[tuple(slice(by, None) for by in shift)] += ways[room]
+        ways = more
     return ways
 
 
-def count_states(stages: Stages) -> int:
+def count_states(stages: Stages) -> float:
     """How many states the saturated chain has: a crew, and a class that does not fit beside it."""
-    too_large = [sum(1 for need in stages.need.tolist() if need > free) for free in range(stages.servers + 1)]
-    return sum(n * too_large[stages.servers - used] for used, n in enumerate(count_crews(stages)))
+    ways = count_crews(stages)
+    if not np.all(np.isfinite(ways)):
+        return math.inf
+    total = 0.0
+    for need in stages.need:
+        fits = tuple(slice(0, n + 1 - by) for n, by in zip(stages.units, need, strict=True))
+        total += float(ways.sum() - ways[fits].sum())
+    return total
 
 
 @dataclass(frozen=True)
@@ -40,19 +61,19 @@ class Crews:
 
     stages: Stages
     count: NDArray[np.int32]  # [crew, stage]
-    used: Ints  # servers
+    used: Ints  # [crew, resource]
     size: Ints  # jobs
 
     @classmethod
     def of(cls, stages: Stages) -> Crews:
         count = np.zeros((1, 0), np.int32)
-        used = np.zeros(1, np.int64)
+        used = np.zeros((1, len(stages.units)), np.int64)
         for need in stages.stage_need:
-            most = (stages.servers - used) // need
+            most = np.min((stages.units - used)[:, need > 0] // need[need > 0], axis=1)
             rows = np.repeat(np.arange(len(used)), most + 1)
             more = np.arange(len(rows)) - np.repeat(np.cumsum(most + 1) - (most + 1), most + 1)
             count = np.column_stack([count[rows], more.astype(np.int32)])
-            used = used[rows] + more * need
+            used = used[rows] + more[:, None] * need
         size = count.sum(axis=1, dtype=np.int64)
         order = np.argsort(size, kind="stable")
         return cls(stages, count[order], used[order], size[order])
@@ -83,7 +104,7 @@ class Crews:
 
     def fits(self, job_class: int) -> NDArray[np.bool_]:
         """Whether a job of the class can start beside each crew."""
-        return np.asarray(self.used + self.stages.need[job_class] <= self.stages.servers)
+        return np.asarray(np.all(self.used + self.stages.need[job_class] <= self.stages.units, axis=1))
 
 
 @dataclass(frozen=True)

@@ -5,55 +5,166 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, Strict, model_validator
 
 from loynes.model.arrivals import Poisson
-from loynes.model.fields import Count, Probability, Record, check_sum_to_one
+from loynes.model.fields import Count, Probability, Record, Whole, check_sum_to_one
 from loynes.model.laws import ServiceLaw
 
 # One 64-bit word a server and replica: beyond this a dense vector no longer fits anywhere sensible.
 MOST_SERVERS = 1_000_000
 
+# Keys that are left out of a model's content where they say nothing.
+OPTIONAL = ("servers", "resources", "discipline")
+
 Text = Annotated[str, Strict()]
+Name = Annotated[str, Strict(), Field(min_length=1)]
 
 
 class JobClass(Record):
-    """Jobs that need the same number of servers and draw their service from the same law."""
+    """Jobs that need the same servers (or units of several resources) and draw their service from the same law.
+
+    `need` of them may be any; `specific` of them, besides, are particular ones, a uniformly random set for every job.
+    """
 
     name: Annotated[Text, Field(min_length=1)] | None = None
-    need: Count
+    asked: Count | dict[Text, Whole] = Field(alias="need")
+    specific: Whole | dict[Text, Whole] | None = None
     probability: Probability
     service: ServiceLaw
 
     @property
     def label(self) -> str:
         """The name; inside a model there always is one."""
-        return self.name or f"need-{self.need}"
+        return self.name or f"need-{self.need_text}"
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.need_text, self.probability, self.service))
+
+    @property
+    def need(self) -> int:
+        """How many servers a job takes, or units of all resources together."""
+        return _total(self.asked) + _total(self.specific)
+
+    @property
+    def need_text(self) -> str:
+        """What a job takes, as tables show it: 4, 2+1s (one specific), cpu 4 gpu 1."""
+        if not isinstance(self.asked, dict) and not isinstance(self.specific, dict):
+            return str(self.asked) + (f"+{self.specific}s" if self.specific else "")
+        parts = [f"{name} {n}" for name, n in _named(self.asked).items() if n]
+        return " ".join(parts + [f"{name} {n}s" for name, n in _named(self.specific).items() if n])
+
+
+def _total(asked: int | dict[str, int] | None) -> int:
+    return sum(asked.values()) if isinstance(asked, dict) else asked or 0
+
+
+def _named(asked: int | dict[str, int] | None) -> dict[str, int]:
+    return asked if isinstance(asked, dict) else {"servers": asked or 0}
 
 
 class Model(Record):
-    """A cluster of identical servers under first come, first served, and its workload."""
+    """A cluster under first come, first served, and its workload: identical servers, or several resources."""
 
     name: Text | None = None
     description: Text | None = None
-    servers: Annotated[Count, Field(le=MOST_SERVERS)]
+    one_kind: Annotated[Count, Field(le=MOST_SERVERS)] | None = Field(None, alias="servers")
+    resources: Annotated[dict[Name, Annotated[Count, Field(le=MOST_SERVERS)]], Field(min_length=1)] | None = None
+    discipline: Literal["fcfs", "reserving", "random"] | None = None
     arrivals: Poisson = Poisson()
     classes: tuple[JobClass, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _consistent(self) -> Model:
+        if (self.one_kind is None) == (self.resources is None):
+            raise ValueError("say servers = N, or resources = { cpu = N, ... }, one of the two")
+        if self.servers > MOST_SERVERS:
+            raise ValueError(f"resources: {self.servers} units in all, at most {MOST_SERVERS} are supported")
         for position, job_class in enumerate(self.classes):
-            if job_class.need > self.servers:
-                raise ValueError(
-                    f"classes[{position}].need = {job_class.need}: must be at most servers = {self.servers}"
-                )
+            self._check_needs(f"classes[{position}]", job_class)
         check_sum_to_one("classes: probabilities", tuple(c.probability for c in self.classes))
         named = _with_names(self.classes)
         if named != self.classes:
             object.__setattr__(self, "classes", named)
         return self
+
+    def __hash__(self) -> int:
+        return hash(self.hash)
+
+    def _check_needs(self, where: str, job_class: JobClass) -> None:
+        for what, asked in (("need", job_class.asked), ("specific", job_class.specific)):
+            if isinstance(asked, dict):
+                unknown = [name for name in asked if name not in self.kinds]
+                if unknown:
+                    there = ", ".join(self.kinds) if self.resources else "none, only servers"
+                    raise ValueError(f"{where}.{what}.{unknown[0]}: no such resource; there are: {there}")
+            elif len(self.kinds) > 1 and asked:
+                raise ValueError(
+                    f"{where}.{what} = {asked}: must say of which resource: {{ {self.kinds[0]} = {asked} }}"
+                )
+        if job_class.need == 0:
+            raise ValueError(f"{where}.need: must ask for at least one unit")
+        for kind, units, any_, own in zip(
+            self.kinds, self.units, self.demand(job_class), self.specific(job_class), strict=True
+        ):
+            limit = f"resources.{kind} = {units}" if self.resources else f"servers = {units}"
+            name = f"need.{kind}" if isinstance(job_class.asked, dict) else "need"
+            if any_ + own > units:
+                total = f"{name} + specific = {any_ + own}" if own else f"{name} = {any_}"
+                raise ValueError(f"{where}.{total}: must be at most {limit}")
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The names of the resources; `servers` where there is one kind without a name."""
+        return ("servers",) if self.resources is None else tuple(self.resources)
+
+    @property
+    def units(self) -> tuple[int, ...]:
+        """How much there is of every resource."""
+        return (self.one_kind or 0,) if self.resources is None else tuple(self.resources.values())
+
+    @property
+    def servers(self) -> int:
+        """Units of all resources together: the length of a workload vector."""
+        return sum(self.units)
+
+    def demand(self, job_class: JobClass) -> tuple[int, ...]:
+        """Units that may be any, of every resource."""
+        return self._by_kind(job_class.asked)
+
+    def specific(self, job_class: JobClass) -> tuple[int, ...]:
+        """Units that are particular ones, of every resource."""
+        return self._by_kind(job_class.specific)
+
+    def _by_kind(self, asked: int | dict[str, int] | None) -> tuple[int, ...]:
+        if isinstance(asked, dict):
+            return tuple(asked.get(kind, 0) for kind in self.kinds)
+        return (asked or 0,) if len(self.kinds) == 1 else (0,) * len(self.kinds)
+
+    @property
+    def size(self) -> str:
+        """The cluster in words: 20 servers; 64 cpu, 8 gpu."""
+        return ", ".join(f"{units} {kind}" for kind, units in zip(self.kinds, self.units, strict=True))
+
+    @property
+    def order(self) -> str:
+        """The discipline: `fcfs`, strictly in turn; `reserving`, where servers a job does not take are free for the
+        jobs behind it; `random`, where a job's servers are drawn at random, whatever their work."""
+        return self.discipline or "fcfs"
+
+    def with_discipline(self, discipline: str | None) -> Model:
+        """The same model under another discipline; None leaves it as it is."""
+        if discipline is None or discipline == self.order:
+            return self
+        return Model.model_validate(self.to_dict() | {"discipline": discipline})
+
+    @property
+    def plain(self) -> bool:
+        """One kind of server, any of which will do, in turn: the model of the paper's first sections."""
+        any_will_do = not any(any(self.specific(c)) for c in self.classes)
+        return len(self.kinds) == 1 and any_will_do and self.order != "random"
 
     @property
     def label(self) -> str:
@@ -64,9 +175,25 @@ class Model(Record):
         return self.arrivals.rate
 
     @property
+    def works(self) -> tuple[float, ...]:
+        """E[need x service] of every resource: unit time that one job takes."""
+        taken = [[a + b for a, b in zip(self.demand(c), self.specific(c), strict=True)] for c in self.classes]
+        return tuple(
+            math.fsum(
+                c.probability * units[kind] * c.service.mean for c, units in zip(self.classes, taken, strict=True)
+            )
+            for kind in range(len(self.kinds))
+        )
+
+    @property
+    def bottleneck(self) -> int:
+        """Which resource would be used up first, were nothing ever blocked."""
+        return max(range(len(self.kinds)), key=lambda kind: self.works[kind] / self.units[kind])
+
+    @property
     def work(self) -> float:
-        """E[need x service]: server time that one job takes."""
-        return math.fsum(c.probability * c.need * c.service.mean for c in self.classes)
+        """E[need x service]: server time that one job takes, of the bottleneck."""
+        return self.works[self.bottleneck]
 
     @property
     def mean_service(self) -> float:
@@ -74,8 +201,8 @@ class Model(Record):
 
     @property
     def ideal(self) -> float:
-        """The threshold if no server were ever blocked: servers / E[need x service]."""
-        return self.servers / self.work
+        """The threshold if no server were ever blocked: servers / E[need x service], of the bottleneck."""
+        return self.units[self.bottleneck] / self.work
 
     @property
     def highest_moment(self) -> float:
@@ -85,6 +212,11 @@ class Model(Record):
     def hash(self) -> str:
         """16 hexadecimal digits of the content: servers, arrivals and classes, not the model's name."""
         content = self.model_dump(mode="json", by_alias=True, exclude={"name", "description"})
+        # What only some models have is left out where there is none.
+        content = {key: value for key, value in content.items() if key not in OPTIONAL or value}
+        for job_class in content["classes"]:
+            if not job_class["specific"]:
+                del job_class["specific"]
         text = json.dumps(content, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -30,6 +30,7 @@ Finite = Annotated[
     float, Strict(), Field(allow_inf_nan=False), AfterValidator(lambda x: -in_range(-x) if x < 0 else in_range(x))
 ]
 Count = Annotated[int, Strict(), Field(ge=1)]
+Whole = Annotated[int, Strict(), Field(ge=0)]
 Probability = Annotated[float, Strict(), Field(gt=0, le=1, allow_inf_nan=False), AfterValidator(_not_too_rare)]
 
 SUM_TOLERANCE = 1e-9

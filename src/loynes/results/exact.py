@@ -31,10 +31,11 @@ class Exact:
     model: Model
     threshold: float
     utilization: float  # largest
-    hol_loss_saturated: float  # servers
+    hol_loss_saturated: float  # servers, of the bottleneck
     throughput: dict[str, float]  # per class, in saturation
     states: int  # of the saturated chain; 0 where a formula did
     method: str
+    resources: dict[str, dict[str, float]] = field(default_factory=dict)  # HOL losses (and use) of every resource
     rate: float | None = None
     overall: ClassWait | None = None
     classes: dict[str, ClassWait] = field(default_factory=dict)
@@ -64,15 +65,18 @@ class Exact:
             ("threshold", digits(self.threshold)),
             ("ideal, without blocking", digits(self.model.ideal)),
             ("largest utilization", digits(self.utilization)),
-            ("servers lost when saturated", digits(self.hol_loss_saturated)),
         ]
+        lost = {f"{kind} lost when saturated": values["hol_loss_saturated"] for kind, values in self.resources.items()}
+        lost = lost or {"servers lost when saturated": self.hol_loss_saturated}
+        rows += [(name, digits(value)) for name, value in lost.items()]
         if self.rate is not None:
             rows += [("rate", digits(self.rate)), ("load", digits(self.rate / self.threshold))]
         for name, value in (
             ("mean wait", self.mean_wait),
             ("no wait", self.no_wait),
             ("mean jobs in system", self.mean_jobs),
-            ("hol loss (servers)", self.hol_loss),
+            *([] if self.resources else [("hol loss (servers)", self.hol_loss)]),
+            *((f"hol loss ({kind})", values.get("hol_loss")) for kind, values in self.resources.items()),
         ):
             if value is not None:
                 rows.append((name, digits(value)))
@@ -84,7 +88,7 @@ class Exact:
         rows = []
         for c in self.model.classes:
             found = self.classes.get(c.label)
-            row = [c.label, str(c.need), digits(self.throughput[c.label])]
+            row = [c.label, c.need_text, digits(self.throughput[c.label])]
             if found is not None:
                 row += [digits(found.mean), digits(found.variance), digits(found.no_wait)]
                 row += [digits(found.exceeds.get(x)) for x in tails]
@@ -108,6 +112,7 @@ class Exact:
             "overall": None if self.overall is None else waits(self.overall),
             "classes": {name: waits(found) for name, found in self.classes.items()},
             "jobs_in_system": list(self.jobs),
+            **({"resources": self.resources} if self.resources else {}),
             "warnings": list(self.warnings),
         }
 

@@ -34,8 +34,8 @@ def measures(
     waits = _Waits(needs, tally.wait / looks, tally.square / looks, _Histogram(tally), confidence)
     classes = {c.label: waits.of(model, {position: 1.0}, exceeds) for position, c in enumerate(model.classes)}
     overall = waits.of(model, {position: c.probability for position, c in enumerate(model.classes)}, exceeds)
-    loss = mean_of(tally.loss / tally.looks, confidence)
-    system = system_of(rate, model.servers, model.work, overall.wait.mean, overall.response.mean, loss)
+    losses = [mean_of(lost / tally.looks, confidence) for lost in tally.loss.T]
+    system = system_of(model, rate, overall.wait.mean, overall.response.mean, losses)
     return Measures(overall, classes, system)
 
 

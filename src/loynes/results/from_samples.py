@@ -15,39 +15,9 @@ from loynes.inputs.philox import STREAM_RESPONSE, long_uniform, words
 from loynes.inputs.tables import JobTable, Needs
 from loynes.model.cluster import Model
 from loynes.results.metrics import PERCENTILES, Measures, Spread, Waits, system_of
+from loynes.results.seen import Seen
 
 Array = NDArray[np.float64]
-
-
-class Seen:
-    """What is kept of a sample: the wait of each distinct need, and the expected HOL loss; grows by batches."""
-
-    def __init__(self, needs: Needs) -> None:
-        self.needs = needs
-        level = np.arange(1, needs.need[-1])
-        # Raising the level from W[i-1] to W[i] idles the i servers below, if the job needs more than i.
-        self._idled = level * (needs.weight @ (needs.need[:, None] > level))
-        self._waits: list[Array] = []
-        self._loss: list[Array] = []
-        self._overall: list[Array] = []
-
-    def add(self, workload: Array) -> None:
-        waits = workload[:, self.needs.need - 1]
-        self._waits.append(waits)
-        self._overall.append(waits @ self.needs.weight)
-        self._loss.append(np.diff(workload[:, : self.needs.need[-1]], axis=1) @ self._idled)
-
-    @property
-    def waits(self) -> Array:
-        return np.concatenate(self._waits)
-
-    @property
-    def loss(self) -> Array:
-        return np.concatenate(self._loss)
-
-    def overall_wait(self, confidence: float) -> Estimate:
-        """The mean wait of all jobs: cheap, for watching a run narrow."""
-        return mean_of(np.concatenate(self._overall), confidence)
 
 
 def measures(
@@ -69,9 +39,8 @@ def measures(
         moments = (job_class.service.mean, job_class.service.variance)
         classes[job_class.label] = _class_waits(wait, wait + service, moments, confidence, exceeds)
     overall = _overall(model, table, needs, waits, seed, confidence, exceeds)
-    system = system_of(
-        rate, model.servers, model.work, overall.wait.mean, overall.response.mean, mean_of(seen.loss, confidence)
-    )
+    losses = [mean_of(lost, confidence) for lost in seen.loss.T]
+    system = system_of(model, rate, overall.wait.mean, overall.response.mean, losses)
     return Measures(overall, classes, system)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, overload
 
 from loynes.estimate import Estimate
+from loynes.model.cluster import Model
 
 PERCENTILES = (0.50, 0.90, 0.95, 0.99)
 
@@ -55,8 +57,28 @@ class Waits:
 
 
 @dataclass(frozen=True)
+class Resource:
+    """One kind of server: busy and idle are exact, the HOL loss is what idles because a job ahead waits."""
+
+    busy: Estimate
+    utilization: Estimate
+    idle: Estimate
+    hol_loss: Estimate
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: value.to_dict() for name, value in vars(self).items()}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Resource:
+        return cls(**{name: Estimate.from_dict(value) for name, value in data.items()})
+
+
+@dataclass(frozen=True)
 class System:
-    """The cluster as a whole; busy and idle servers are exact, the rest follows from waits (Little) and HOL loss."""
+    """The cluster as a whole; busy and idle servers are exact, the rest follows from waits (Little) and HOL loss.
+
+    With several resources, those of the bottleneck, and each resource's in `resources`.
+    """
 
     busy_servers: Estimate
     utilization: Estimate
@@ -64,13 +86,28 @@ class System:
     hol_loss: Estimate
     jobs_in_system: Estimate
     jobs_waiting: Estimate
+    resources: dict[str, Resource] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> tuple[tuple[str, Estimate], ...]:
+        """Quantity and value, for tables."""
+        jobs = [("jobs in system", self.jobs_in_system), ("jobs waiting", self.jobs_waiting)]
+        if self.resources:
+            return tuple([(f"{kind} {name.replace('_', ' ')}", value) for kind, resource in self.resources.items()
+                          for name, value in vars(resource).items()] + jobs)  # fmt: skip
+        own = {name.replace("_", " "): value for name, value in vars(self).items() if name != "resources"}
+        return tuple(own.items())
 
     def to_dict(self) -> dict[str, Any]:
-        return {name: value.to_dict() for name, value in vars(self).items()}
+        data = {name: value.to_dict() for name, value in vars(self).items() if name != "resources"}
+        if self.resources:
+            data["resources"] = {kind: resource.to_dict() for kind, resource in self.resources.items()}
+        return data
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> System:
-        return cls(**{name: Estimate.from_dict(value) for name, value in data.items()})
+        own = {name: Estimate.from_dict(value) for name, value in data.items() if name != "resources"}
+        return cls(**own, resources={k: Resource.from_dict(v) for k, v in data.get("resources", {}).items()})
 
 
 @dataclass(frozen=True)
@@ -104,15 +141,25 @@ def bracket(lower: Any, upper: Any) -> Any:
 
 
 def system_of(
-    rate: float, servers: int, work: float, wait: Estimate, response: Estimate, loss_per_job: Estimate
+    model: Model, rate: float, wait: Estimate, response: Estimate, losses_per_job: Sequence[Estimate]
 ) -> System:
     """Busy servers are rate x E[need x service], exactly; jobs follow from Little's law."""
-    busy = rate * work
+    kinds = {}
+    for kind, units, work, loss in zip(model.kinds, model.units, model.works, losses_per_job, strict=True):
+        busy = rate * work
+        kinds[kind] = Resource(
+            busy=Estimate.exact(busy),
+            utilization=Estimate.exact(busy / units),
+            idle=Estimate.exact(units - busy),
+            hol_loss=loss.scaled(rate).within(0.0, units - busy),
+        )
+    scarce = kinds[model.kinds[model.bottleneck]]
     return System(
-        busy_servers=Estimate.exact(busy),
-        utilization=Estimate.exact(busy / servers),
-        idle_servers=Estimate.exact(servers - busy),
-        hol_loss=loss_per_job.scaled(rate).within(0.0, servers - busy),
+        busy_servers=scarce.busy,
+        utilization=scarce.utilization,
+        idle_servers=scarce.idle,
+        hol_loss=scarce.hol_loss,
         jobs_in_system=response.scaled(rate),
         jobs_waiting=wait.scaled(rate),
+        resources=kinds if model.resources else {},
     )

@@ -31,7 +31,7 @@ class Threshold:
     model: Model
     threshold: Estimate
     ideal: float
-    hol_loss: Estimate  # servers lost to head-of-line blocking in saturation
+    hol_loss: Estimate  # servers (of the bottleneck) lost to head-of-line blocking in saturation
     discipline: str
     method: str
     confidence: float
@@ -41,6 +41,7 @@ class Threshold:
     seconds: float
     seed: int
     backend: str
+    resources: dict[str, Estimate] = field(default_factory=dict)  # HOL loss in saturation, by resource
     version: str = __version__
     warnings: tuple[str, ...] = ()
 
@@ -50,22 +51,25 @@ class Threshold:
 
     @property
     def summary(self) -> Table:
+        lost = {f"{kind} lost when saturated": loss for kind, loss in self.resources.items()}
         rows = (
             ("threshold", self.threshold),
             ("largest utilization", self.max_utilization),
-            ("servers lost when saturated", self.hol_loss),
+            *(lost or {"servers lost when saturated": self.hol_loss}).items(),
             ("ideal, without blocking", Estimate.exact(self.ideal)),
         )
         cells = tuple((name, value, value.low, value.high) for name, value in rows)
         return Table(f"{self.model.label}: stability", ("quantity", "estimate", "low", "high"), cells)
 
     def to_dict(self) -> dict[str, Any]:
+        lost = {kind: {"hol_loss_saturated": loss.to_dict()} for kind, loss in self.resources.items()}
         return {
             "model": self.model.identity(),
             "threshold": self.threshold.to_dict(),
             "ideal": self.ideal,
             "max_utilization": self.max_utilization.estimate,
             "hol_loss_saturated": self.hol_loss.to_dict(),
+            **({"resources": lost} if lost else {}),
             "variance_reduction": self.variance_reduction,
             **_how(self, "discipline", "method", "confidence", "replicas", "jobs", "seconds", "seed", "backend"),
         }
@@ -84,6 +88,7 @@ class Threshold:
             threshold=Estimate.from_dict(data["threshold"]),
             ideal=data["ideal"],
             hol_loss=Estimate.from_dict(data["hol_loss_saturated"]),
+            resources={k: Estimate.from_dict(v["hol_loss_saturated"]) for k, v in data.get("resources", {}).items()},
             seconds=data.get("seconds", math.nan),
             warnings=tuple(data["warnings"]),
             **how,
@@ -122,8 +127,8 @@ class Evaluation:
     def summary(self) -> Table:
         """Waits per class and overall, one row each."""
         rows = [("all jobs", "", *_row(self.overall))]
-        need = {c.label: c.need for c in self.model.classes}
-        rows += [(name, str(need[name]), *_row(waits)) for name, waits in self.classes.items()]
+        need = {c.label: c.need_text for c in self.model.classes}
+        rows += [(name, need[name], *_row(waits)) for name, waits in self.classes.items()]
         title = f"{self.model.label}: waits at rate {self.rate:.6g} ({self.load:.1%} of the threshold)"
         asked = tuple(f"wait > {x:.15g}" for x in self.overall.exceeds)
         columns = ("class", "need", "mean wait", "p50", "p95", "p99", "no wait", *asked, "mean response")
@@ -131,8 +136,7 @@ class Evaluation:
 
     @property
     def system_summary(self) -> Table:
-        rows = tuple((name.replace("_", " "), value) for name, value in vars(self.system).items())
-        return Table("system", ("quantity", "value"), rows)
+        return Table("system", ("quantity", "value"), self.system.rows)
 
     @property
     def certificate_summary(self) -> Table:

@@ -49,7 +49,7 @@ class Chains:
         self._engine = choose(backend)
         rows = self._engine.groups_of(self.replicas) if rows is None else rows
         self._rows = self._numbers % rows
-        self.tally = new_tally(rows, len(needs.need), unit)
+        self.tally = new_tally(rows, len(needs.need), unit, len(table.units))
         self._seed = seed
         self._workers = workers
         start = np.zeros((self.replicas, table.servers)) if workload is None else workload

@@ -11,7 +11,7 @@ from loynes.model import Model
 from loynes.model import load as read
 from loynes.stationary.majorant import Certificate, NoCertificate
 from loynes.stationary.majorant import certify as find
-from loynes.study.options import asked_rate, check_common
+from loynes.study.options import asked_rate, check_common, check_discipline
 from loynes.study.progress import Progress, silent
 
 
@@ -20,6 +20,7 @@ def certify(
     *,
     rate: float | None = None,
     load: float | None = None,
+    discipline: str | None = None,
     max_jobs: float | None = None,
     seed: int = 1,
     backend: str = "auto",
@@ -31,6 +32,7 @@ def certify(
     """
     check_common(seed=seed, max_jobs=max_jobs)
     max_jobs = choose(backend).most_jobs if max_jobs is None else max_jobs
-    model = read(model)
+    check_discipline(discipline)
+    model = read(model).with_discipline(discipline)
     asked = asked_rate(model, rate, load, seed=seed, backend=backend, progress=progress)
     return find(model, asked.rate, asked.threshold, seed=seed, max_jobs=max_jobs, backend=backend, watch=progress)

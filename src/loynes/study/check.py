@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from loynes.inputs.tables import job_table
+from loynes.inputs.tables import JobTable, job_table
 from loynes.kernels.shape import use_runs
-from loynes.model import Model, load
+from loynes.model import JobClass, Model, load
 from loynes.results.table import Table
 from loynes.stationary.majorant import heavy_tail
 from loynes.study.exact import cheap_threshold
@@ -38,18 +38,38 @@ class Check:
         rows = tuple(
             (
                 c.label,
-                str(c.need),
+                c.need_text,
                 c.probability,
                 c.service.law,
                 c.service.mean,
                 c.service.variation,
                 _moment(c.service.highest_moment),
-                c.probability * c.need * c.service.mean / self.model.work,
+                self._share(c),
             )
             for c in self.model.classes
         )
         columns = ("class", "need", "probability", "law", "mean", "cv", "moments", "work")
-        return Table(f"{self.model.label}: {self.model.servers} servers", columns, rows)
+        return Table(f"{self.model.label}: {self.model.size}", columns, rows)
+
+    def _share(self, job_class: JobClass) -> float:
+        """The part of the (bottleneck's) work that the class brings."""
+        m = self.model
+        taken = m.demand(job_class)[m.bottleneck] + m.specific(job_class)[m.bottleneck]
+        return job_class.probability * taken * job_class.service.mean / m.work
+
+    @property
+    def special(self) -> str | None:
+        """What the model is also known as, where it is a simpler one."""
+        m = self.model
+        if not m.plain:
+            return None
+        if m.servers == 1:
+            return "one server: Lindley's recurrence (M/G/1)"
+        if all(c.need == 1 for c in m.classes):
+            return "every job needs one server: the recurrence of Kiefer and Wolfowitz (M/G/s)"
+        if all(c.need == m.servers for c in m.classes):
+            return "every job needs all servers: Lindley's recurrence (M/G/1)"
+        return "one resource: the plain model" if m.resources else None
 
     @property
     def _threshold(self) -> str:
@@ -65,14 +85,28 @@ class Check:
             ("ideal rate (no blocking)", m.ideal),
             ("threshold", self._threshold),
             ("mean service", m.mean_service),
-            ("work of a job (servers x time)", m.work),
+            *self._works,
             ("arrival rate in the file", "none" if m.rate is None else m.rate),
         ]
         if m.rate is not None:
-            rows.append(("offered work (busy servers)", m.rate * m.work))
+            rows.append((f"offered work (busy {m.kinds[m.bottleneck]})", m.rate * m.work))
+        if self.special is not None:
+            rows.append(("special case", self.special))
+        if m.order != "fcfs":
+            rows.append(("discipline", m.order))
         rows += [(f"method {name}", said) for name, said in self.methods.items()]
         rows += [("kernel", self.kernel), ("content hash", m.hash)]
         return Table("figures", ("quantity", "value"), tuple(rows))
+
+    @property
+    def _works(self) -> list[tuple[str, Any]]:
+        m = self.model
+        if not m.resources:
+            return [("work of a job (servers x time)", m.work)]
+        rows: list[tuple[str, Any]] = [
+            (f"work of a job ({kind} x time)", work) for kind, work in zip(m.kinds, m.works, strict=True)
+        ]
+        return [*rows, ("bottleneck", m.kinds[m.bottleneck])]
 
     def to_dict(self) -> dict[str, Any]:
         m = self.model
@@ -84,11 +118,14 @@ class Check:
             else dict(zip(("value", "source"), self.threshold, strict=True)),
             "mean_service": m.mean_service,
             "work": m.work,
+            **({"works": dict(zip(m.kinds, m.works, strict=True))} if m.resources else {}),
+            "bottleneck": m.kinds[m.bottleneck],
+            "special_case": self.special,
             "rate": m.rate,
             "offered": None if m.rate is None else m.rate * m.work,
             "classes": {
                 c.label: {
-                    "need": c.need,
+                    "need": c.asked,
                     "probability": c.probability,
                     "mean": c.service.mean,
                     "variance": c.service.variance if math.isfinite(c.service.variance) else None,
@@ -112,7 +149,13 @@ def check(model: str | Path | Mapping[str, Any] | Model) -> Check:
         warnings += (f"arrivals.rate = {checked.rate:g} is at or above the ideal rate {checked.ideal:.6g}: unstable",)
     elif checked.rate is not None and threshold is not None and checked.rate >= threshold[0]:
         warnings += (f"arrivals.rate = {checked.rate:g} is at or above the threshold {threshold[0]:.10g}: unstable",)
-    return Check(checked, "run list" if use_runs(table) else "dense vector", threshold, warnings)
+    return Check(checked, forms_of(table), threshold, warnings)
+
+
+def forms_of(table: JobTable) -> str:
+    """How the workload of every kind of server is kept."""
+    names = ["run list" if as_runs else "dense vector" for as_runs in use_runs(table)]
+    return names[0] if len(set(names)) == 1 else ", ".join(names)
 
 
 def moment_warnings(model: Model) -> tuple[str, ...]:

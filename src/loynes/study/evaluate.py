@@ -17,7 +17,7 @@ from loynes.model import Model
 from loynes.model import load as read
 from loynes.results.records import Evaluation
 from loynes.study.check import moment_warnings
-from loynes.study.options import DELTA, asked_rate, check_common, cpu_seconds
+from loynes.study.options import DELTA, asked_rate, check_common, check_discipline, cpu_seconds
 from loynes.study.progress import Progress, silent
 from loynes.study.runs import Run
 
@@ -45,6 +45,7 @@ def evaluate(
     confirmations: int | None = None,
     initial_length: int | None = None,
     delta: float | None = None,
+    discipline: str | None = None,
     max_jobs: float | None = None,
     seed: int = 1,
     backend: str = "auto",
@@ -95,8 +96,9 @@ def evaluate(
     tails = tuple(float(x) for x in exceeds)
     if not all(0 <= x < math.inf for x in tails):
         raise UsageError("exceeds: must be finite times of at least 0")
+    check_discipline(discipline)
     choose(backend)
-    model = read(model)
+    model = read(model).with_discipline(discipline)
     asked = asked_rate(model, rate, load, seed=seed, backend=backend, progress=progress)
     table, found_load = job_table(model, asked.rate), asked.rate / asked.threshold.estimate
     backend = settle(backend, cpu_seconds(table, found_load, precision, samples, confidence), model.servers)

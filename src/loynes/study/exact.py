@@ -11,6 +11,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from loynes.errors import LoynesWarning, UnstableError, UsageError
 from loynes.markov import closed, queue, saturated, waits
 from loynes.markov.phases import Stages
@@ -85,10 +87,15 @@ def cheap_threshold(model: Model) -> tuple[float, str] | None:
     if formula is not None:
         return formula.value, formula.name
     stages = Stages.of(model)
-    if isinstance(stages, str) or max(count_states(stages), sum(count_crews(stages))) > CHEAP_STATES:
+    if isinstance(stages, str) or _size(stages) > CHEAP_STATES:
         return None
     states = Blocked.of(Crews.of(stages))
     return saturated.solve(states).threshold, f"saturated chain of {len(states)} states"
+
+
+def _size(stages: Stages) -> float:
+    """Of the larger of the two lists that the chain is made of."""
+    return max(count_states(stages), float(count_crews(stages).sum()))
 
 
 def _states(model: Model, max_states: int) -> Blocked | str:
@@ -96,7 +103,7 @@ def _states(model: Model, max_states: int) -> Blocked | str:
     stages = Stages.of(model)
     if isinstance(stages, str):
         return stages
-    predicted = max(count_states(stages), sum(count_crews(stages)))
+    predicted = _size(stages)
     if predicted > max_states:
         return f"the saturated chain would have {predicted:.6g} states, more than max-states {max_states}"
     return Blocked.of(Crews.of(stages))
@@ -111,12 +118,16 @@ def _threshold(model: Model, states: Blocked | str) -> Exact:
     else:
         chain = saturated.solve(states)
         value, method, count = chain.threshold, "saturated chain", chain.states
-    busy = value * model.work
+    lost = {
+        kind: max(units - value * work, 0.0) if value < model.ideal else 0.0
+        for kind, units, work in zip(model.kinds, model.units, model.works, strict=True)
+    }
     return Exact(
         model=model,
         threshold=value,
-        utilization=busy / model.servers,
-        hol_loss_saturated=max(model.servers - busy, 0.0) if value < model.ideal else 0.0,
+        utilization=value / model.ideal,
+        hol_loss_saturated=lost[model.kinds[model.bottleneck]],
+        resources={kind: {"hol_loss_saturated": loss} for kind, loss in lost.items()} if model.resources else {},
         throughput={c.label: c.probability * value for c in model.classes},
         states=count,
         method=method,
@@ -157,7 +168,8 @@ def _queue(found: Exact, model: Model, rate: float, states: Blocked | str, tails
     classes, texts = _more(solved, classes, tails)
     probability = [c.probability for c in model.classes]
     blocked = solved.blocked_probability()
-    idle = model.servers - states.crews.used[states.crew]
+    idle = np.array(model.units) - states.crews.used[states.crew]
+    lost = [math.fsum(blocked * unused) for unused in idle.T]
     levels = solved.distribution(MOST_LEVELS)
     told = 1 + int((levels.cumsum() < 1.0 - TOLD).sum())
     return replace(
@@ -168,7 +180,13 @@ def _queue(found: Exact, model: Model, rate: float, states: Blocked | str, tails
         overall=_mixed(probability, classes, mean_wait),
         classes={c.label: w for c, w in zip(model.classes, classes, strict=True)},
         mean_jobs=solved.mean_jobs,
-        hol_loss=math.fsum(blocked * idle),
+        hol_loss=lost[model.bottleneck],
+        resources={
+            kind: found.resources[kind] | {"busy": rate * work, "utilization": rate * work / units, "hol_loss": loss}
+            for kind, units, work, loss in zip(model.kinds, model.units, model.works, lost, strict=True)
+        }
+        if model.resources
+        else {},
         jobs=tuple(levels[:told].tolist()),
         error=queue.error(solved),
         warnings=texts,

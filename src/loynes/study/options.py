@@ -15,6 +15,7 @@ from loynes.model.fields import LARGEST, SMALLEST
 from loynes.stationary.backward import initial_length
 from loynes.study.progress import Progress, silent
 
+DISCIPLINES = ("fcfs", "reserving", "random")
 # With which probability a perfect sample may be none.
 DELTA = 1e-9
 
@@ -50,6 +51,11 @@ def check_common(
     _at_least("burn-in", burn_in, 0, 2**62)
     _at_least("initial-length", initial_length, 1, 2**29)
     _at_least("max-jobs", max_jobs, 1, math.inf)
+
+
+def check_discipline(discipline: str | None) -> None:
+    if discipline is not None and discipline not in DISCIPLINES:
+        raise UsageError(f"discipline {discipline!r}: must be one of {', '.join(DISCIPLINES)}")
 
 
 def _between(name: str, value: float | None, low: float, high: float) -> None:
@@ -111,7 +117,7 @@ def asked_rate(
             raise UsageError(f"rate {rate:g}: must be a finite number above 0")
         if rate >= model.ideal:
             raise UnstableError(
-                f"rate {rate:g} is unstable: {model.servers} servers take less than {model.ideal:.6g} even unblocked"
+                f"rate {rate:g} is unstable: {model.size} take less than {model.ideal:.6g} even unblocked"
             )
     elif not 1e-9 <= load < math.inf:
         raise UsageError(f"load {load:g}: must be at least 1e-9 and below 1")

@@ -18,6 +18,7 @@ from loynes.kernels.tally import BINS, Tally, sum_of
 from loynes.model import Model
 from loynes.results import from_replicas, from_samples
 from loynes.results.metrics import Measures, bracket
+from loynes.results.seen import Seen
 from loynes.stationary.backward import Samples, backward_samples, initial_length, rarest
 from loynes.stationary.forward import Chains
 from loynes.stationary.majorant import Certificate, NoCertificate, certify
@@ -254,7 +255,7 @@ class Run:
 
     def _gather(self, batches: Callable[[int, int], Iterator[Samples]]) -> tuple[Measures, int, int, dict[str, Any]]:
         """Samples until the overall mean wait is known well enough; measures, how many, jobs simulated, details."""
-        seen = from_samples.Seen(self.needs)
+        seen = Seen(self.table, self.needs, self.seed)
         lengths: list[np.ndarray] = []
         doublings: list[np.ndarray] = []
         count = jobs = 0

@@ -26,7 +26,7 @@ from loynes.results.table import Table
 from loynes.stationary.backward import Samples, backward_samples
 from loynes.stationary.majorant import Certificate, certify
 from loynes.stationary.perfect import perfect_samples
-from loynes.study.options import DELTA, asked_rate, check_common, cpu_seconds
+from loynes.study.options import DELTA, asked_rate, check_common, check_discipline, cpu_seconds
 from loynes.study.progress import Progress, silent
 from loynes.study.runs import FIRST_AGREEMENT
 
@@ -96,6 +96,7 @@ def sample(
     samples: int = 10_000,
     confirmations: int | None = None,
     delta: float | None = None,
+    discipline: str | None = None,
     max_jobs: float | None = None,
     seed: int = 1,
     backend: str = "auto",
@@ -123,7 +124,8 @@ def sample(
         raise UsageError(f"{target}: samples are written to a .parquet or .csv file")
     check_writable(target)
     choose(backend)
-    model = read(model)
+    check_discipline(discipline)
+    model = read(model).with_discipline(discipline)
     asked = asked_rate(model, rate, load, seed=seed, backend=backend, progress=progress)
     table, found_load = job_table(model, asked.rate), asked.rate / asked.threshold.estimate
     backend = settle(backend, cpu_seconds(table, found_load, 1.0, samples, 0.99), model.servers)

@@ -15,14 +15,13 @@ from loynes.kernels.reference import whole_blocks
 from loynes.model import Model, load
 from loynes.results.records import Threshold
 from loynes.stationary.backward import initial_length
-from loynes.study.options import check_common
+from loynes.study.options import check_common, check_discipline
 from loynes.study.progress import Progress, silent
 from loynes.threshold.bracket import bracket
 from loynes.threshold.controls import Mix
 from loynes.threshold.doubling import doubling
 from loynes.threshold.piles import Piles
 
-DISCIPLINES = ("fcfs", "random")
 METHODS = ("auto", "bracket", "regenerative", "doubling")
 # Cycles a replica should see, on average, for the regenerative formula to be worth its last, unfinished one.
 CYCLES = 8
@@ -34,7 +33,7 @@ def stability(
     precision: float = 0.005,
     confidence: float = 0.99,
     method: str = "auto",
-    discipline: str = "fcfs",
+    discipline: str | None = None,
     replicas: int | None = None,
     max_jobs: float | None = None,
     seed: int = 1,
@@ -45,20 +44,18 @@ def stability(
 
     Runs until (high - low) / estimate <= precision. Methods: `bracket`, from the pile's top and bottom; `regenerative`,
     where a class needs all servers; `auto`, the better of these two; `doubling`, the paper's Algorithm 2, which stops
-    when two successive estimates agree to the precision. Disciplines: `fcfs` takes the servers that are free first,
-    `random` (random assignment) picks them blindly.
+    when two successive estimates agree to the precision. Disciplines: `fcfs`, strictly in turn, on the servers that are
+    free first; `random` (random assignment) picks them blindly; `reserving` lets jobs behind a blocked one start on
+    servers that it does not take (see docs/resources.md). By default the model's own, `fcfs` unless it says otherwise.
     """
     began = time.perf_counter()
     check_common(precision=precision, confidence=confidence, seed=seed, replicas=replicas, max_jobs=max_jobs)
-    if discipline not in DISCIPLINES:
-        raise UsageError(f"discipline {discipline!r}: must be one of {', '.join(DISCIPLINES)}")
+    check_discipline(discipline)
     if method not in METHODS:
         raise UsageError(f"method {method!r}: must be one of {', '.join(METHODS)}")
-    if discipline == "random" and backend.startswith("cuda"):
-        raise UsageError("discipline 'random': has no GPU kernels; use --backend cpu (or auto)")
     limit = choose(backend).most_jobs
     max_jobs = limit if max_jobs is None else max_jobs
-    model = load(model)
+    model = load(model).with_discipline(discipline)
     table, mix = job_table(model, None), Mix.of(model)
     piles = Piles(
         table,
@@ -66,11 +63,10 @@ def stability(
         mix,
         seed=seed,
         replicas=replicas or mix.replicas,
-        discipline=discipline,
         backend=backend,
     )
     most = whole_blocks(int(min(max_jobs, limit) / (2 * piles.replicas)))
-    initial, method = _plan(model, mix, method, discipline, initial_length(table), most)
+    initial, method = _plan(model, mix, method, initial_length(table), most)
     limits: dict[str, Any] = {"precision": precision, "confidence": confidence, "max_jobs": max_jobs}
     if method == "doubling":
         found = doubling(piles, initial, **limits, watch=progress)
@@ -87,14 +83,19 @@ def stability(
         warnings += ("a service has no finite variance, so the bracket's confidence cannot be trusted",)
     if found.threshold.low > model.ideal * (1.0 + 1e-9):
         warnings += ("the sampled bracket lies above the ideal rate: its confidence cannot be trusted",)
+    losses = {
+        kind: loss.within(0.0, units)
+        for kind, units, loss in zip(model.kinds, model.units, found.hol_loss, strict=True)
+    }
     # No discipline serves more work than there are servers.
     bounded = Estimate(*(min(x, model.ideal) for x in vars(found.threshold).values()))
     return Threshold(
         model=model,
         threshold=bounded,
         ideal=model.ideal,
-        hol_loss=found.hol_loss.within(0.0, model.servers),
-        discipline=discipline,
+        hol_loss=losses[model.kinds[model.bottleneck]],
+        resources=losses if model.resources else {},
+        discipline=model.order,
         method=method,
         confidence=confidence,
         replicas=piles.replicas,
@@ -107,15 +108,15 @@ def stability(
     )
 
 
-def _plan(model: Model, mix: Mix, method: str, discipline: str, initial: int, most: int) -> tuple[int, str]:
+def _plan(model: Model, mix: Mix, method: str, initial: int, most: int) -> tuple[int, str]:
     """The first length, and the method that `auto` stands for."""
     p = mix.regeneration
-    if method == "regenerative" and (p == 0 or discipline != "fcfs"):
+    if method == "regenerative" and (p == 0 or model.order != "fcfs"):
         need = "a class that needs all servers" if p == 0 else "discipline 'fcfs'"
         raise UsageError(f"method 'regenerative': needs {need}")
     cycles = whole_blocks(int(CYCLES / p)) if p > 0 else 0
     if method == "auto":
-        method = "regenerative" if p > 0 and discipline == "fcfs" and cycles <= most else "bracket"
+        method = "regenerative" if p > 0 and model.order == "fcfs" and cycles <= most else "bracket"
     if method == "regenerative":
         initial = max(initial, cycles)
     return min(initial, most), method

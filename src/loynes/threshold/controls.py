@@ -43,13 +43,17 @@ class Mix:
     mean: Array
     variance: Array
     need: Array
+    units: NDArray[np.int64]  # [kind]
+    taken: NDArray[np.int64]  # [class, kind]
     laws: tuple[Law, ...]
 
     @classmethod
     def of(cls, model: Model) -> Mix:
         columns = [(c.probability, c.service.mean, c.service.variance, c.need) for c in model.classes]
         probability, mean, variance, need = np.array(columns, dtype=np.float64).T
-        return cls(model.servers, probability, mean, variance, need, tuple(c.service for c in model.classes))
+        taken = np.array([np.add(model.demand(c), model.specific(c)) for c in model.classes])
+        laws = tuple(c.service for c in model.classes)
+        return cls(model.servers, probability, mean, variance, need, np.array(model.units), taken, laws)
 
     @cached_property
     def _weight(self) -> Array:
@@ -77,7 +81,8 @@ class Mix:
     @cached_property
     def conflict(self) -> NDArray[np.bool_]:
         """[class, other]: they do not fit on the servers together, and the other's service has a finite variance."""
-        return (self.need[:, None] + self.need > self.servers) & self._tame & ~np.eye(len(self.need), dtype=np.bool_)
+        together = self.taken[:, None, :] + self.taken > self.units
+        return together.any(axis=2) & self._tame & ~np.eye(len(self.need), dtype=np.bool_)
 
     @cached_property
     def blocking(self) -> NDArray[np.int64]:

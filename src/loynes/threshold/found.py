@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from loynes.estimate import Estimate
 from loynes.threshold.controls import Mix, regressed_mean
-from loynes.threshold.piles import Heights
+from loynes.threshold.piles import Array, Heights
 
 Watch = Callable[[float, str], None] | None
 
@@ -18,7 +18,7 @@ class Found:
     """Threshold with its bracket, servers lost to blocking in saturation, and how it went."""
 
     threshold: Estimate
-    hol_loss: Estimate
+    hol_loss: tuple[Estimate, ...]  # of every kind
     reduction: float  # of variance, by control variates
     settled: bool  # False if max_jobs came before the precision
 
@@ -51,10 +51,13 @@ def bracketed(state: Heights, gained: Heights, mix: Mix, confidence: float) -> B
     return Bracketed(Estimate(min(max(centre, low), high), low, high), gap, growth.reduction)
 
 
-def hol_loss(gained: Heights, before: int, mix: Mix, confidence: float) -> Estimate:
-    """Server time lost a job over time a job: servers lost, in saturation."""
-    controls = gained.controls(mix, before)
-    lost, grown = gained.loss / gained.length, gained.top / gained.length
+def hol_loss(gained: Heights, before: int, mix: Mix, confidence: float) -> tuple[Estimate, ...]:
+    """Server time lost a job over time a job: servers of every kind lost, in saturation."""
+    controls, grown = gained.controls(mix, before), gained.top / gained.length
+    return tuple(_ratio(lost / gained.length, grown, controls, confidence) for lost in gained.loss.T)
+
+
+def _ratio(lost: Array, grown: Array, controls: Array, confidence: float) -> Estimate:
     grown_mean = regressed_mean(grown, controls, confidence).estimate.estimate
     ratio = regressed_mean(lost, controls, confidence).estimate.estimate / grown_mean
     half = regressed_mean(lost - ratio * grown, controls, confidence).estimate.half_width / grown_mean

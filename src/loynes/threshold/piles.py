@@ -32,17 +32,16 @@ class Piles:
         seed: int,
         replicas: int,
         stream: int = STREAM_PILE,
-        discipline: str = "fcfs",
         backend: str = "auto",
     ) -> None:
         self.table, self.needs, self.mix, self.replicas = table, needs, mix, replicas
         self.length = 0
-        self._heap = new_heap(replicas, len(table.need), len(mix.blocking))
-        # Random assignment has kernels for the CPU only.
-        self._engine = choose("cpu" if discipline == "random" else backend)
+        self._heap = new_heap(replicas, len(table.need), len(mix.blocking), len(table.units))
+        # Where all servers of a job are drawn at random, a kernel of its own keeps track of who is where.
+        self._random = len(table.units) == 1 and not table.demand.any()
+        self._engine = choose(backend)
         self._H = self._engine.hold(np.zeros((replicas, table.servers)))
         self._seed, self._stream = seed, stream
-        self._random = discipline == "random"
 
     @property
     def jobs(self) -> int:
@@ -65,8 +64,9 @@ class Piles:
         self.length = length
 
     def workload(self) -> Array:
-        """The heights of every server, one row a replica."""
-        return np.asarray(self._heap.base[:, None] + self._engine.fetch(self._H))
+        """The heights of every server, ascending within a kind, one row a replica."""
+        H = self._engine.fetch(self._H)
+        return np.asarray(self._heap.base[:, None] + (np.sort(H, axis=1) if self._random else H))
 
     def state(self) -> Heights:
         """The piles as they are now."""
@@ -99,7 +99,7 @@ class Heights:
     length: int
     top: Array
     bottom: Array
-    loss: Array  # expected HOL loss, summed over jobs
+    loss: Array  # [replica, kind], expected HOL loss, summed over jobs
     count: NDArray[np.int64]
     service: Array
     blocked: Array  # longest services that blockers had to wait for, summed

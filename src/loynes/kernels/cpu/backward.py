@@ -17,8 +17,8 @@ def backward(table, as_runs, seed, stream, first_replica, initial, confirmations
     length[r] is the last, longest n, doublings[r] how often n was doubled; a sample that has not settled by n =
     `longest` keeps length 0 and the last workload. `initial` is a multiple of BLOCK.
     """
-    block = new_block()
-    state = new_state(table.servers, as_runs)
+    block = new_block(table)
+    state = new_state(table, as_runs)
     before = np.empty(table.servers)
     for r in range(W.shape[0]):
         _from_empty(table, as_runs, seed, stream, first_replica + r, initial, block, state, W[r])
@@ -41,7 +41,7 @@ def backward(table, as_runs, seed, stream, first_replica, initial, confirmations
 def _from_empty(table, as_runs, seed, stream, replica, n, block, state, W):
     """M_n: empty before job -n, then jobs -n .. -1."""
     W[:] = 0.0
-    put(state, W, as_runs)
+    put(state, W)
     for first in range(-n, 0, BLOCK):
         draw_block(table, seed, stream, replica, first, block)
         rebase(state, advance(state, block, 0, BLOCK, 0.0))

@@ -116,6 +116,7 @@ def run_random_pile(
 ) -> None:
     """As `run_pile`, with every job's servers drawn at random; rows of H are in no order."""
     key = np.uint64(seed)
+    table = table._replace(specific=np.zeros_like(table.specific))  # the kernel draws them itself
 
     def task(rows: slice, start: int, stop: int) -> None:
         part = Heap(*_views(heap, rows))

@@ -22,23 +22,27 @@ def forward(table, needs, as_runs, stride, seed, stream, replicas, rows, begin, 
 
     Row r depends on nothing but (table, seed, stream, replicas[r]) and the jobs so far: not on how work is cut.
     """
-    block = new_block()
-    state = new_state(table.servers, as_runs)
-    wait, loss = np.empty(needs.need.size), np.empty(needs.need.size)
+    block = new_block(table)
+    state = new_state(table, as_runs)
+    wait, loss = np.empty(needs.need.size), np.zeros((needs.need.size, table.units.size))
     for r in range(W.shape[0]):
-        put(state, W[r], as_runs)
+        put(state, W[r])
         row = _take_row(tally, rows[r])
+        state.lost[:] = 0.0
         for first in range(begin, end, BLOCK):
             draw_block(table, seed, stream, replicas[r], first, block)
             now = 0.0
             if observe:
                 for j in range(0, BLOCK, stride):
-                    look(state, needs.need, now, wait, loss)
+                    look(state, block, j, needs, now, wait, loss)
                     _note(row, needs.weight, wait, loss)
                     now = advance(state, block, j, j + stride, now)
             else:
                 now = advance(state, block, 0, BLOCK, now)
             rebase(state, now)
+        if observe and not table.strict:
+            # Every job's own loss was summed, while the rest is a sum over looks.
+            row.loss[:] += state.lost / stride
         _give_row(tally, rows[r], row)
         get(state, W[r])
 
@@ -62,7 +66,7 @@ def _take_row(tally, r):
         tally.wait[r].copy(),
         tally.square[r].copy(),
         tally.none[r].copy(),
-        tally.loss[r : r + 1].copy(),
+        tally.loss[r].copy(),
         tally.looks[r : r + 1].copy(),
         tally.bins[r],
     )
@@ -73,14 +77,13 @@ def _give_row(tally, r, row):
     tally.wait[r] = row.wait
     tally.square[r] = row.square
     tally.none[r] = row.none
-    tally.loss[r] = row.loss[0]
+    tally.loss[r] = row.loss
     tally.looks[r] = row.looks[0]
 
 
 @compiled
 def _note(row, weight, wait, loss):
     """Add one observed arrival; its class is averaged over, not drawn."""
-    expected_loss = 0.0
     for k in range(wait.size):
         w = wait[k]
         row.wait[k] += w
@@ -88,6 +91,9 @@ def _note(row, weight, wait, loss):
         row.none[k] += np.int64(w == 0.0)
         place = (np.float64(w * row.per_unit).view(np.int64) >> _SHIFT) - _OFFSET
         row.bins[k, min(max(place, 0), BINS - 1)] += np.uint32(1)
-        expected_loss += weight[k] * loss[k]
-    row.loss[0] += expected_loss
+    for t in range(row.loss.size):
+        expected = 0.0
+        for k in range(wait.size):
+            expected += weight[k] * loss[k, t]
+        row.loss[t] += expected
     row.looks[0] += 1

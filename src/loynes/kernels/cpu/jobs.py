@@ -8,6 +8,7 @@ import numpy as np
 
 from loynes.inputs import tables
 from loynes.inputs.jobs import LARGEST, SMALLEST
+from loynes.inputs.philox import ASSIGNMENT, GROUP_SHIFT
 from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.cpu.elementary import exp, log
 from loynes.kernels.cpu.philox import words
@@ -33,10 +34,15 @@ class Block(NamedTuple):
     uniform: np.ndarray
     energy: np.ndarray
     second: np.ndarray
+    assignment: np.ndarray  # [job, word], what specific servers are drawn from
 
 
 @compiled
-def new_block():
+def new_block(table):
+    """Room for a block of a model's jobs."""
+    most = 0
+    for c in range(table.need.size):
+        most = max(most, table.specific[c].sum())
     return Block(
         np.empty(BLOCK, np.int64),
         np.empty(BLOCK, np.float64),
@@ -47,6 +53,7 @@ def new_block():
         np.empty(BLOCK, np.float64),
         np.empty(BLOCK, np.float64),
         np.empty(BLOCK, np.float64),
+        np.empty((BLOCK, 4 * ((most + 3) // 4)), np.uint64),
     )
 
 
@@ -65,6 +72,14 @@ def draw_block(table, seed, stream, replica, first, block):
     for i in range(BLOCK):
         u[i] = (np.float64(np.int64((word_2[i] << _20) | (word_3[i] >> _12))) + 0.5) * 2.0**-52
     _pick_classes(table.class_cut, word_0, block.job_class)
+    if block.assignment.shape[1] > 0:
+        # u and the classes are in place: the words themselves are not needed any more.
+        for group in range(block.assignment.shape[1] // 4):
+            kind = stream | ASSIGNMENT | (group << GROUP_SHIFT)
+            words(seed, kind, replica, first, word_0, word_1, word_2, word_3)
+            for i in range(BLOCK):
+                for w in range(4):
+                    block.assignment[i, 4 * group + w] = word[w, i]
     if table.simple:
         for i in range(BLOCK):
             service[i] = -log(u[i])

@@ -17,23 +17,26 @@ def pile(table, needs, blockers, as_runs, stride, seed, stream, first_replica, b
     H[r, 0] = 0 at every block's end, so that heights keep their precision however high the pile is. Gathered beside it:
     the expected HOL loss of every stride-th job, and what control variates need (see `count`).
     """
-    block = new_block()
-    state = new_state(table.servers, as_runs)
-    wait_k, loss_k = np.empty(needs.need.size), np.empty(needs.need.size)
+    block = new_block(table)
+    state = new_state(table, as_runs)
+    wait_k, loss_k = np.empty(needs.need.size), np.zeros((needs.need.size, table.units.size))
     for r in range(H.shape[0]):
-        put(state, H[r], as_runs)
+        put(state, H[r])
         # On their own while this replica runs: rows of the whole share cache lines with other cores' rows.
         jobs, service, blocked, longest = take_counts(heap, r)
-        base, loss = heap.base[r], heap.loss[r]
+        base, loss = heap.base[r], heap.loss[r].copy()
+        state.lost[:] = 0.0
         for first in range(begin, end, BLOCK):
             draw_block(table, seed, stream, first_replica + r, first, block)
             for j in range(0, BLOCK, stride):
-                look(state, needs.need, 0.0, wait_k, loss_k)
+                look(state, block, j, needs, 0.0, wait_k, loss_k)
                 for k in range(needs.need.size):
                     loss += needs.weight[k] * loss_k[k]
                 advance(state, block, j, j + stride, 0.0)
             base += lower(state)
             count(blockers, block, BLOCK, jobs, service, blocked, longest)
+        if not table.strict:
+            loss += state.lost / stride
         heap.base[r], heap.loss[r] = base, loss
         give_counts(heap, r, jobs, service, blocked, longest)
         get(state, H[r])
@@ -42,10 +45,10 @@ def pile(table, needs, blockers, as_runs, stride, seed, stream, first_replica, b
 @compiled
 def regenerate(table, blockers, as_runs, seed, stream, first_replica, begin, H, heap):
     """Pile on from job `begin` (a multiple of BLOCK) up to and with the first job that needs all servers."""
-    block = new_block()
-    state = new_state(table.servers, as_runs)
+    block = new_block(table)
+    state = new_state(table, as_runs)
     for r in range(H.shape[0]):
-        put(state, H[r], as_runs)
+        put(state, H[r])
         jobs, service, blocked, longest = take_counts(heap, r)
         first = begin
         last = BLOCK

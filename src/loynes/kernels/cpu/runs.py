@@ -61,6 +61,27 @@ def advance(values, counts, size, need, service, gap, begin, end, now):
 
 
 @compiled
+def insert(values, counts, size, need, v):
+    """Take `need` servers off the end and put them in at v; returns the number of runs."""
+    short = need
+    while True:
+        size -= 1
+        short -= counts[np.uint64(size)]
+        if short <= 0:
+            break
+    if short < 0:
+        counts[np.uint64(size)] = -short
+        size += 1
+    # Runs below the floor may lie past the end: the search must not count them, and does not, as v is above them.
+    place = _find(values, size, v)
+    move(values, place + 1, place, size - place)
+    move(counts, place + 1, place, size - place)
+    values[np.uint64(place)] = v
+    counts[np.uint64(place)] = need
+    return size + 1
+
+
+@compiled
 def _find(values, size, v):
     """How many runs lie above v."""
     place, width = _halve(values, 0, size, v, WINDOW)

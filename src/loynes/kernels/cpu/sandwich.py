@@ -14,11 +14,11 @@ def sandwich(table, as_runs, seed, stream, first_replica, begin, end, low, high,
 
     met[r] is the number of jobs after which the two were first seen equal (at a block's end), -1 if not yet.
     """
-    block = new_block()
-    lower, upper = new_state(table.servers, as_runs), new_state(table.servers, as_runs)
+    block = new_block(table)
+    lower, upper = new_state(table, as_runs), new_state(table, as_runs)
     for r in range(low.shape[0]):
-        put(lower, low[r], as_runs)
-        put(upper, high[r], as_runs)
+        put(lower, low[r])
+        put(upper, high[r])
         apart = met[r] < 0
         at = _together(table, seed, stream, first_replica + r, begin, end, block, lower, upper, apart)
         get(lower, low[r])
@@ -37,17 +37,17 @@ def perfect(table, as_runs, seed, stream, first_replica, initial, longest, ceili
     The ceiling starts at `ceiling` and grows by `rise` with every doubling. length[r] is the n that sufficed, 0 if none
     up to `longest` did.
     """
-    block = new_block()
-    lower, upper = new_state(table.servers, as_runs), new_state(table.servers, as_runs)
+    block = new_block(table)
+    lower, upper = new_state(table, as_runs), new_state(table, as_runs)
     for r in range(W.shape[0]):
         n = initial
         length[r] = 0
         doublings[r] = 0
         while n <= longest:
             W[r] = 0.0
-            put(lower, W[r], as_runs)
+            put(lower, W[r])
             W[r] = ceiling + rise * doublings[r]
-            put(upper, W[r], as_runs)
+            put(upper, W[r])
             at = _together(table, seed, stream, first_replica + r, -n, 0, block, lower, upper, True)
             if at <= 0:
                 length[r] = n

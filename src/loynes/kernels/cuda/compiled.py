@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.errors import UsageError
 from loynes.inputs.tables import EXPONENTIAL, JobTable, class_probabilities
 
 SOURCES = Path(__file__).parent
@@ -129,6 +130,8 @@ class Shape:
 
 def shape_of(table: JobTable, blockers: int = 0, *, bits: int = 32, chains: int = 1, form: int | None = None) -> Shape:
     """The shape of a model, in the form that pays for it."""
+    if not table.plain:
+        raise UsageError("backend 'cuda': has no kernels for several resources or specific servers; use --backend cpu")
     s = table.servers
     distinct, position = np.unique(table.need, return_inverse=True)
     odds = np.bincount(position, weights=class_probabilities(table))

@@ -112,7 +112,7 @@ class Engine:
             return
         looks = (end - begin) // BLOCK
         np.add.at(tally.looks, rows, looks)
-        np.add.at(tally.loss, rows, loss.get())
+        np.add.at(tally.loss[:, 0], rows, loss.get())
         unobserved = none.get()
         for k in range(kinds):
             tally.wait[:, k] += np.bincount(rows, wait[k].get(), len(tally.looks))

@@ -1,0 +1,77 @@
+"""What arrivals would meet in samples of the workload: waits of every need, and HOL losses of every kind of server."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loynes.estimate import Estimate, mean_of
+from loynes.inputs.philox import STREAM_ARRIVAL, words
+from loynes.inputs.tables import JobTable, Needs
+
+Array = NDArray[np.float64]
+
+
+class Seen:
+    """The wait of each distinct need in every sample, and the expected HOL loss of each kind; grows by batches."""
+
+    def __init__(self, table: JobTable, needs: Needs, seed: int) -> None:
+        self.needs = needs
+        self._table, self._seed = table, seed
+        level = np.arange(1, needs.need[-1])
+        # Raising the level from W[i-1] to W[i] idles the i servers below, if the job needs more than i.
+        self._idled = level * (needs.weight @ (needs.need[:, None] > level))
+        self._waits: list[Array] = []
+        self._loss: list[Array] = []
+        self._overall: list[Array] = []
+        self._count = 0
+
+    def add(self, workload: Array) -> None:
+        """Samples of the workload, one row each."""
+        if self._table.plain:
+            waits = workload[:, self.needs.need - 1]
+            loss = (np.diff(workload[:, : self.needs.need[-1]], axis=1) @ self._idled)[:, None]
+        else:
+            waits, loss = self._several_kinds(workload)
+        self._waits.append(waits)
+        self._loss.append(loss)
+        self._overall.append(waits @ self.needs.weight)
+        self._count += len(workload)
+
+    def _several_kinds(self, workload: Array) -> tuple[Array, Array]:
+        kinds = np.split(workload, np.cumsum(self._table.units)[:-1], axis=1)
+        waits, loss = np.empty((len(workload), len(self.needs.need))), np.zeros((len(workload), len(kinds)))
+        for k, weight in enumerate(self.needs.weight):
+            taken = [self._taken(k, t, len(workload)) for t in range(len(kinds))]
+            ends = [np.max(w, axis=1, where=mine, initial=0.0) for w, mine in zip(kinds, taken, strict=True)]
+            start = np.maximum.reduce(ends)
+            waits[:, k] = start
+            for t, (w, mine) in enumerate(zip(kinds, taken, strict=True)):
+                idle = np.maximum(start[:, None] - w, 0.0)
+                loss[:, t] += weight * np.sum(idle, axis=1, where=True if self._table.strict else mine)
+        return waits, loss
+
+    def _taken(self, k: int, t: int, count: int) -> NDArray[np.bool_]:
+        """Which places of kind t a job of need k takes in each of the next samples."""
+        servers, a, b = int(self._table.units[t]), int(self.needs.demand[k, t]), int(self.needs.specific[k, t])
+        if b == 0:
+            return np.broadcast_to(np.arange(servers) < a, (count, servers))
+        # The b servers with the smallest of random keys are its own; the least loaded others follow.
+        index = np.arange(self._count * servers, (self._count + count) * servers)
+        key = words(self._seed, STREAM_ARRIVAL, k * len(self._table.units) + t, index)[0].reshape(count, servers)
+        order = np.argsort(np.argsort(key, axis=1, kind="stable"), axis=1)
+        own = order < b
+        return np.asarray(own | (np.cumsum(~own, axis=1) <= a) & ~own)
+
+    @property
+    def waits(self) -> Array:
+        return np.concatenate(self._waits)
+
+    @property
+    def loss(self) -> Array:
+        """[sample, kind]"""
+        return np.concatenate(self._loss)
+
+    def overall_wait(self, confidence: float) -> Estimate:
+        """The mean wait of all jobs: cheap, for watching a run narrow."""
+        return mean_of(np.concatenate(self._overall), confidence)
