@@ -34,7 +34,7 @@ WANTED = {"five-class-exponential": 20e6, "one-or-all": 12e6, "borg-cell-b": 8e6
 def forward_rate(model: Model, rate: float, workers: int, seconds: float = 3.0, rows: int = 16) -> float:
     """Jobs a second, observed as `evaluate` observes, random numbers included; the median of five runs."""
     table, needs = job_table(model, rate), needs_of(model)
-    W, tally = np.zeros((rows, model.servers)), new_tally(rows, len(needs.need), model.mean_service)
+    W, tally = np.zeros((rows, model.servers)), new_tally(rows, len(needs.need), model.mean_service, len(model.kinds))
     position, jobs = 0, 64 * BLOCK
     found = []
     while len(found) < 5:
@@ -73,7 +73,7 @@ def kernels() -> None:
         one = forward_rate(model, rate, 1)
         many = forward_rate(model, rate, cores())
         table = job_table(model, rate)
-        form = f"{'runs' if use_runs(table)[0] else 'dense'}, every {look_every(table)} jobs"
+        form = f"{', '.join('runs' if r else 'dense' for r in use_runs(table))}, every {look_every(table)} jobs"
         wanted = f"{WANTED[name] / 1e6:.0f} M" if name in WANTED else ""
         simpy = ratio = ""
         if name in RATES:

@@ -67,3 +67,19 @@ def models(draw: Any, most_servers: int = 40, laws: tuple[str, ...] = tuple(LAWS
         for p in weights / weights.sum()
     ]
     return load({"servers": servers, "classes": classes})
+
+
+@st.composite
+def typed_models(draw: Any, specific: bool = True, disciplines: tuple[str, ...] = ("fcfs", "reserving")) -> Model:
+    """One to four kinds of servers, any needs, some of them specific."""
+    units = {f"kind{t}": draw(st.integers(1, 24)) for t in range(draw(st.integers(1, 4)))}
+    count = draw(st.integers(1, 4))
+    classes = []
+    for _ in range(count):
+        need = {kind: draw(st.integers(0, n)) for kind, n in units.items()}
+        own = {kind: draw(st.integers(0, n - need[kind])) if specific else 0 for kind, n in units.items()}
+        if not any(need.values()) and not any(own.values()):
+            need["kind0"] = 1
+        law = LAWS[draw(st.sampled_from(["exponential", "erlang", "deterministic", "hyperexponential"]))]
+        classes.append({"need": need, "specific": own, "probability": 1.0 / count, "service": law})
+    return load({"resources": units, "classes": classes, "discipline": draw(st.sampled_from(disciplines))})

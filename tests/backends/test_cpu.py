@@ -40,7 +40,7 @@ def reference_chain(table: JobTable, seed: int, replica: int, first: int, last: 
 @given(models(), seeds, st.integers(0, 2**32 - 1), st.integers(-(2**30), 2**30), st.booleans())
 def test_jobs(model: Model, seed: int, replica: int, block: int, saturated: bool) -> None:
     table = job_table(model, None if saturated else 0.5 * model.ideal)
-    ours = new_block()
+    ours = new_block(table)
     draw_block(table, np.uint64(seed), 2, replica, block * BLOCK, ours)
     expected = draw(table, seed, 2, replica, np.arange(block * BLOCK, (block + 1) * BLOCK))
     for name in ("job_class", "need", "service", "gap"):
@@ -51,7 +51,7 @@ def test_jobs_of_many_classes() -> None:
     """Beyond a few classes another search picks them; it must pick the same."""
     classes = [{"need": 1 + i % 7, "probability": 1 / 40, "service": LAWS["exponential"]} for i in range(40)]
     table = job_table(load({"servers": 9, "classes": classes}), 1.0)
-    ours = new_block()
+    ours = new_block(table)
     draw_block(table, np.uint64(5), 0, 0, 0, ours)
     expected = draw(table, 5, 0, 0, np.arange(BLOCK))
     np.testing.assert_array_equal(ours.job_class, expected.job_class)
@@ -92,7 +92,7 @@ def test_what_is_observed(model: Model, seed: int) -> None:
     """The tally against waits and losses worked out from the reference's workload vectors."""
     table, needs = job_table(model, 0.8 * model.ideal), needs_of(model)
     W, tally = np.zeros((1, model.servers)), new_tally(1, len(needs.need), model.mean_service)
-    forward(table, needs, False, BLOCK, np.uint64(seed), 0, np.arange(1), np.arange(1), 0, 6 * BLOCK, True, W, tally)
+    forward(table, needs, FORMS[0], BLOCK, np.uint64(seed), 0, np.arange(1), np.arange(1), 0, 6 * BLOCK, True, W, tally)
     seen = [reference_chain(table, seed, 0, 0, k * BLOCK, np.zeros(model.servers)) for k in range(6)]
     waits = np.array([[w[n - 1] for n in needs.need] for w in seen])
     loss = [sum(p * np.sum(w[n - 1] - w[:n]) for n, p in zip(needs.need, needs.weight, strict=True)) for w in seen]

@@ -30,6 +30,7 @@ from loynes.study.stability import stability
 from loynes.threshold.controls import Mix
 from support import LAWS
 
+PLAIN = [name for name in builtin_names() if load(name).plain]
 THREAD, WARP, WIDE = compiled.THREAD, compiled.WARP, compiled.WIDE
 gpu = pytest.mark.skipif(missing() is not None, reason="no GPU")
 compiler = pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc")
@@ -90,7 +91,7 @@ def test_sources_compile(kernel: str, name: str, form: int, tmp_path: Path) -> N
 
 
 def test_form_by_size() -> None:
-    for name in builtin_names():
+    for name in PLAIN:
         table = job_table(load(name), 1.0)
         shape = compiled.shape_of(table)
         assert shape.form == (THREAD if table.servers <= 64 else WARP)
@@ -106,18 +107,25 @@ def test_form_by_size() -> None:
 
 
 def test_without_a_gpu() -> None:
+    five = job_table(load("five-class-exponential"), 1.0)
     if missing() is None:
         assert backend("cuda").name == "cuda"
-        assert settle("auto", 1e9, 20) == "cuda"
+        assert settle("auto", 1e9, five) == "cuda"
     else:
         with pytest.raises(UsageError, match=r"backend 'cuda': (CuPy is not installed|there is no)"):
             backend("cuda")
-        assert settle("auto", 1e9, 20) == "cpu"
-    assert settle("auto", 0.1, 20) == "auto"
-    assert settle("auto", 1e9, 100_000) == "auto"
-    assert settle("cuda", 0.0, 20) == "cuda"
+        assert settle("auto", 1e9, five) == "cpu"
+    assert settle("auto", 0.1, five) == "auto"
+    assert settle("auto", 1e9, five._replace(servers=100_000)) == "auto"
+    assert settle("auto", 1e9, job_table(load("cpu-gpu-mix"), 1.0)) == "auto"
+    assert settle("cuda", 0.0, five) == "cuda"
     with pytest.raises(UsageError, match="must be one of auto, cpu, cuda, cuda:64"):
         backend("tpu")
+
+
+def test_one_kind_of_server_only() -> None:
+    with pytest.raises(UsageError, match="no kernels for several resources"):
+        compiled.shape_of(job_table(load("cpu-gpu-mix"), 1.0))
 
 
 def test_full_memory_halves_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,7 +280,7 @@ def test_forward_and_sandwich_are_the_cpu_s(servers: int, needs: list[int]) -> N
 
 
 @gpu
-@pytest.mark.parametrize("name", builtin_names())
+@pytest.mark.parametrize("name", PLAIN)
 def test_observed_waits_are_the_cpu_s(name: str) -> None:
     """Looks once a block, so against the reference run block by block."""
     model = load(name)
@@ -352,7 +360,7 @@ def test_threshold() -> None:
 
 
 @gpu
-@pytest.mark.parametrize("name", builtin_names())
+@pytest.mark.parametrize("name", PLAIN)
 def test_float_chains_stay_close_to_double_ones(name: str) -> None:
     model = load(name)
     table, needs = job_table(model, 0.3 * model.ideal), needs_of(model)

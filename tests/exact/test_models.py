@@ -70,8 +70,16 @@ def test_changes() -> None:
 
 def test_schema_describes_the_file() -> None:
     schema = Model.model_json_schema()
-    assert set(schema["properties"]) == {"name", "description", "servers", "arrivals", "classes"}
-    assert set(schema["$defs"]["JobClass"]["properties"]) == {"name", "need", "probability", "service"}
+    assert set(schema["properties"]) == {
+        "name",
+        "description",
+        "servers",
+        "resources",
+        "discipline",
+        "arrivals",
+        "classes",
+    }
+    assert set(schema["$defs"]["JobClass"]["properties"]) == {"name", "need", "specific", "probability", "service"}
 
 
 @pytest.mark.parametrize(
@@ -86,7 +94,7 @@ def test_schema_describes_the_file() -> None:
         ({"servers": 3}, "classes: is missing"),
         (GOOD | {"server": 3}, "server: is not a known key"),
         (with_class(need=21), "classes[0].need = 21: must be at most servers = 20"),
-        (with_class(need=0), "classes[0].need = 0: must be greater than or equal to 1"),
+        (with_class(need=0), "classes[0].need: must ask for at least one"),
         (with_class(probability=0.5), "classes: probabilities must sum to 1, they sum to 0.5"),
         (with_class(probability=1 + 2e-9), "classes[0].probability = 1.000000002: must be less than or equal to 1"),
         (with_class(probability="all"), "classes[0].probability = 'all': must be number"),

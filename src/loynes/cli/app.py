@@ -94,7 +94,14 @@ def models(
         return
     found = [load(n) for n in builtin_names()]
     rows = tuple(
-        (m.label, str(m.servers), str(len(m.classes)), m.ideal, (m.description or "").split(". ")[0]) for m in found
+        (
+            m.label,
+            m.size if m.resources else str(m.servers),
+            str(len(m.classes)),
+            m.ideal,
+            (m.description or "").split(". ")[0],
+        )
+        for m in found
     )
     output.tables(Table("built-in models", ("name", "servers", "classes", "ideal rate", "description"), rows))
 

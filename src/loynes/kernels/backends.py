@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from loynes.errors import UsageError
+from loynes.inputs.tables import JobTable
 
 NAMES = ("auto", "cpu", "cuda", "cuda:64")
 
@@ -41,9 +42,9 @@ def warm_up(name: str) -> None:
         threading.Thread(target=start, daemon=True).start()
 
 
-def settle(name: str, seconds: float, servers: int) -> str:
+def settle(name: str, seconds: float, table: JobTable) -> str:
     """The backend for a question that would take the CPU about so many seconds: what `auto` stands for."""
-    if name != "auto" or seconds < WORTH_A_GPU or servers > MOST_ON_GPU:
+    if name != "auto" or seconds < WORTH_A_GPU or table.servers > MOST_ON_GPU or not table.plain:
         return name
     from loynes.kernels.cuda.device import missing
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, Strict, model_validator
+from pydantic import Discriminator, Field, Strict, Tag, model_validator
 
 from loynes.model.arrivals import Poisson
-from loynes.model.fields import Count, Probability, Record, Whole, check_sum_to_one
+from loynes.model.fields import BY_RESOURCE, NUMBER, Count, Probability, Record, Whole, check_sum_to_one
 from loynes.model.laws import ServiceLaw
 
 # One 64-bit word a server and replica: beyond this a dense vector no longer fits anywhere sensible.
@@ -23,6 +24,13 @@ Text = Annotated[str, Strict()]
 Name = Annotated[str, Strict(), Field(min_length=1)]
 
 
+# A number of servers, or of units by resource; which of the two decides what a message complains of.
+Asked = Annotated[
+    Annotated[Whole, Tag(NUMBER)] | Annotated[dict[Text, Whole], Tag(BY_RESOURCE)],
+    Discriminator(lambda value: BY_RESOURCE if isinstance(value, Mapping) else NUMBER),
+]
+
+
 class JobClass(Record):
     """Jobs that need the same servers (or units of several resources) and draw their service from the same law.
 
@@ -30,8 +38,8 @@ class JobClass(Record):
     """
 
     name: Annotated[Text, Field(min_length=1)] | None = None
-    asked: Count | dict[Text, Whole] = Field(alias="need")
-    specific: Whole | dict[Text, Whole] | None = None
+    asked: Asked = Field(alias="need")
+    specific: Asked | None = None
     probability: Probability
     service: ServiceLaw
 
@@ -78,8 +86,10 @@ class Model(Record):
 
     @model_validator(mode="after")
     def _consistent(self) -> Model:
-        if (self.one_kind is None) == (self.resources is None):
-            raise ValueError("say servers = N, or resources = { cpu = N, ... }, one of the two")
+        if self.one_kind is None and self.resources is None:
+            raise ValueError("servers: is missing (or resources = { cpu = 64, gpu = 8 })")
+        if self.one_kind is not None and self.resources is not None:
+            raise ValueError("servers and resources: say one of the two")
         if self.servers > MOST_SERVERS:
             raise ValueError(f"resources: {self.servers} units in all, at most {MOST_SERVERS} are supported")
         for position, job_class in enumerate(self.classes):
@@ -105,7 +115,7 @@ class Model(Record):
                     f"{where}.{what} = {asked}: must say of which resource: {{ {self.kinds[0]} = {asked} }}"
                 )
         if job_class.need == 0:
-            raise ValueError(f"{where}.need: must ask for at least one unit")
+            raise ValueError(f"{where}.need: must ask for at least one server or unit of a resource")
         for kind, units, any_, own in zip(
             self.kinds, self.units, self.demand(job_class), self.specific(job_class), strict=True
         ):

@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 
 from loynes.errors import ModelError
 from loynes.model.cluster import Model
+from loynes.model.fields import BY_RESOURCE, NUMBER
 from loynes.model.foreign import from_mjqm, from_mjsre, is_mjqm, is_mjsre
 
 
@@ -181,7 +182,7 @@ def _describe(error: ErrorDetails) -> str:
 def _path(error: ErrorDetails) -> str:
     """The field's path as a user would write it; a law's name, which pydantic inserts, is left out."""
     text = ""
-    parts = list(error["loc"])
+    parts = [part for part in error["loc"] if part not in (NUMBER, BY_RESOURCE)]
     for position, part in enumerate(parts):
         if isinstance(part, int):
             text += f"[{part}]"

@@ -101,7 +101,7 @@ def evaluate(
     model = read(model).with_discipline(discipline)
     asked = asked_rate(model, rate, load, seed=seed, backend=backend, progress=progress)
     table, found_load = job_table(model, asked.rate), asked.rate / asked.threshold.estimate
-    backend = settle(backend, cpu_seconds(table, found_load, precision, samples, confidence), model.servers)
+    backend = settle(backend, cpu_seconds(table, found_load, precision, samples, confidence), table)
     max_jobs = choose(backend).most_jobs if max_jobs is None else max_jobs
     run = Run(
         model, asked.rate, asked.threshold, precision, samples, tails, confidence, max_jobs, seed, backend, progress

@@ -109,7 +109,7 @@ def sample(
     enough back for `confirmations` (1) successive workloads to be equal.
 
     Columns: replica, length (how far back the sample began), doublings, and the workload, ascending: one list column in
-    Parquet, w1 .. ws in CSV. Memory does not grow with the number of samples, and a failed run leaves no file.
+    Parquet, w1 .. ws in CSV; with several resources one list each (workload_cpu), and cpu1 .. in CSV. Memory does not grow with the number of samples, and a failed run leaves no file.
     """
     began = time.perf_counter()
     check_common(samples=samples, confirmations=confirmations, delta=delta, max_jobs=max_jobs, seed=seed)
@@ -128,7 +128,7 @@ def sample(
     model = read(model).with_discipline(discipline)
     asked = asked_rate(model, rate, load, seed=seed, backend=backend, progress=progress)
     table, found_load = job_table(model, asked.rate), asked.rate / asked.threshold.estimate
-    backend = settle(backend, cpu_seconds(table, found_load, 1.0, samples, 0.99), model.servers)
+    backend = settle(backend, cpu_seconds(table, found_load, 1.0, samples, 0.99), table)
     max_jobs = choose(backend).most_jobs if max_jobs is None else max_jobs
     certificate: Certificate | None = None
     warnings, why = asked.warnings, FIRST_AGREEMENT
@@ -170,7 +170,7 @@ def sample(
     if certificate is not None:
         origin["certificate"] = json.dumps(certificate.to_dict())
     with whole_file(target) as draft:
-        write(draft, model.servers, batches(), origin)
+        write(draft, model, batches(), origin)
     return SampleFile(
         model=model.with_rate(asked.rate),
         path=target,
@@ -192,34 +192,38 @@ def _replicas(batch: Samples) -> np.ndarray:
     return np.arange(batch.first, batch.first + len(batch.length))
 
 
-def _write_csv(path: Path, servers: int, batches: Iterator[Samples], origin: dict[str, str]) -> None:
+def _write_csv(path: Path, model: Model, batches: Iterator[Samples], origin: dict[str, str]) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["replica", "length", "doublings", *(f"w{i}" for i in range(1, servers + 1))])
+        names = [kind if model.resources else "w" for kind in model.kinds]
+        units = zip(names, model.units, strict=True)
+        writer.writerow(
+            ["replica", "length", "doublings", *(f"{name}{i}" for name, n in units for i in range(1, n + 1))]
+        )
         for batch in batches:
             columns = (_replicas(batch), batch.length, batch.doublings, batch.workload)
             for replica, length, doublings, workload in zip(*(c.tolist() for c in columns), strict=True):
                 writer.writerow([replica, length, doublings, *workload])
 
 
-def _write_parquet(path: Path, servers: int, batches: Iterator[Samples], origin: dict[str, str]) -> None:
+def _write_parquet(path: Path, model: Model, batches: Iterator[Samples], origin: dict[str, str]) -> None:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
         raise UsageError("Parquet files need pyarrow: pip install 'loynes[io]' (or write a .csv)") from None
-    vector = pa.list_(pa.float64(), servers)
+    names = [f"workload_{kind}" if model.resources else "workload" for kind in model.kinds]
+    vectors = [(name, pa.list_(pa.float64(), n)) for name, n in zip(names, model.units, strict=True)]
     schema = pa.schema(
-        [("replica", pa.int64()), ("length", pa.int64()), ("doublings", pa.int64()), ("workload", vector)],
-        metadata=origin,
+        [("replica", pa.int64()), ("length", pa.int64()), ("doublings", pa.int64()), *vectors], metadata=origin
     )
     with pq.ParquetWriter(path, schema) as writer:
         for batch in batches:
-            flat = pa.array(batch.workload.ravel())
+            kinds = np.split(batch.workload, np.cumsum(model.units)[:-1], axis=1)
             columns = [
                 pa.array(_replicas(batch)),
                 pa.array(batch.length),
                 pa.array(batch.doublings),
-                pa.FixedSizeListArray.from_arrays(flat, servers),
+                *(pa.FixedSizeListArray.from_arrays(pa.array(w.ravel()), w.shape[1]) for w in kinds),
             ]
             writer.write_table(pa.table(columns, schema=schema))

@@ -9,6 +9,8 @@ import numpy as np
 from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.cpu.jobs import draw_block, new_block
 from loynes.kernels.cpu.state import advance, get, look, new_state, put, rebase
+from loynes.kernels.cpu.typed import look as look_at_kinds
+from loynes.kernels.cpu.typed import take_lost, unpack
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.tally import BIN_OFFSET, BIN_SHIFT, BINS
 
@@ -24,25 +26,29 @@ def forward(table, needs, as_runs, stride, seed, stream, replicas, rows, begin, 
     """
     block = new_block(table)
     state = new_state(table, as_runs)
-    wait, loss = np.empty(needs.need.size), np.zeros((needs.need.size, table.units.size))
+    wait, loss = np.empty(needs.need.size), np.zeros(needs.need.size * table.units.size)
     for r in range(W.shape[0]):
         put(state, W[r])
         row = _take_row(tally, rows[r])
-        state.lost[:] = 0.0
         for first in range(begin, end, BLOCK):
             draw_block(table, seed, stream, replicas[r], first, block)
             now = 0.0
             if observe:
                 for j in range(0, BLOCK, stride):
-                    look(state, block, j, needs, now, wait, loss)
+                    if table.plain:
+                        look(state, needs.need, now, wait, loss)
+                    else:
+                        look_at_kinds(state, block, j, needs, now, wait, loss)
                     _note(row, needs.weight, wait, loss)
                     now = advance(state, block, j, j + stride, now)
             else:
                 now = advance(state, block, 0, BLOCK, now)
             rebase(state, now)
-        if observe and not table.strict:
-            # Every job's own loss was summed, while the rest is a sum over looks.
-            row.loss[:] += state.lost / stride
+        if not table.plain and not table.strict:
+            lost = take_lost(state, unpack(state.plan))
+            if observe:
+                # Every job's own loss was summed, while the rest is a sum over looks.
+                row.loss[:] += lost / stride
         _give_row(tally, rows[r], row)
         get(state, W[r])
 
@@ -84,6 +90,8 @@ def _give_row(tally, r, row):
 @compiled
 def _note(row, weight, wait, loss):
     """Add one observed arrival; its class is averaged over, not drawn."""
+    kinds = row.loss.size
+    expected = 0.0
     for k in range(wait.size):
         w = wait[k]
         row.wait[k] += w
@@ -91,9 +99,9 @@ def _note(row, weight, wait, loss):
         row.none[k] += np.int64(w == 0.0)
         place = (np.float64(w * row.per_unit).view(np.int64) >> _SHIFT) - _OFFSET
         row.bins[k, min(max(place, 0), BINS - 1)] += np.uint32(1)
-    for t in range(row.loss.size):
-        expected = 0.0
+        expected += weight[k] * loss[k * kinds]
+    row.loss[0] += expected
+    for t in range(1, kinds):
         for k in range(wait.size):
-            expected += weight[k] * loss[k, t]
-        row.loss[t] += expected
+            row.loss[t] += weight[k] * loss[k * kinds + t]
     row.looks[0] += 1

@@ -7,6 +7,8 @@ import numpy as np
 from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.cpu.jobs import draw_block, new_block
 from loynes.kernels.cpu.state import advance, get, look, lower, new_state, put
+from loynes.kernels.cpu.typed import look as look_at_kinds
+from loynes.kernels.cpu.typed import take_lost, unpack
 from loynes.kernels.reference import BLOCK
 
 
@@ -19,24 +21,27 @@ def pile(table, needs, blockers, as_runs, stride, seed, stream, first_replica, b
     """
     block = new_block(table)
     state = new_state(table, as_runs)
-    wait_k, loss_k = np.empty(needs.need.size), np.zeros((needs.need.size, table.units.size))
+    wait_k, loss_k = np.empty(needs.need.size), np.zeros(needs.need.size * table.units.size)
     for r in range(H.shape[0]):
         put(state, H[r])
         # On their own while this replica runs: rows of the whole share cache lines with other cores' rows.
         jobs, service, blocked, longest = take_counts(heap, r)
         base, loss = heap.base[r], heap.loss[r].copy()
-        state.lost[:] = 0.0
         for first in range(begin, end, BLOCK):
             draw_block(table, seed, stream, first_replica + r, first, block)
             for j in range(0, BLOCK, stride):
-                look(state, block, j, needs, 0.0, wait_k, loss_k)
+                if table.plain:
+                    look(state, needs.need, 0.0, wait_k, loss_k)
+                else:
+                    look_at_kinds(state, block, j, needs, 0.0, wait_k, loss_k)
                 for k in range(needs.need.size):
-                    loss += needs.weight[k] * loss_k[k]
+                    for t in range(loss.size):
+                        loss[t] += needs.weight[k] * loss_k[k * loss.size + t]
                 advance(state, block, j, j + stride, 0.0)
             base += lower(state)
             count(blockers, block, BLOCK, jobs, service, blocked, longest)
-        if not table.strict:
-            loss += state.lost / stride
+        if not table.plain and not table.strict:
+            loss += take_lost(state, unpack(state.plan)) / stride
         heap.base[r], heap.loss[r] = base, loss
         give_counts(heap, r, jobs, service, blocked, longest)
         get(state, H[r])

@@ -50,7 +50,7 @@ def advance(values, counts, size, need, service, gap, begin, end, now):
             counts[np.uint64(size)] = -short
             size += 1
         v = max(now, last) + service[j]
-        place = _find(values, size, v)
+        place = _find(values, 0, size, v)
         move(values, place + 1, place, size - place)
         move(counts, place + 1, place, size - place)
         values[np.uint64(place)] = v
@@ -61,30 +61,30 @@ def advance(values, counts, size, need, service, gap, begin, end, now):
 
 
 @compiled
-def insert(values, counts, size, need, v):
-    """Take `need` servers off the end and put them in at v; returns the number of runs."""
+def insert(values, counts, begin, size, need, v):
+    """Take `need` servers off the end of a list that begins somewhere, put them in at v; returns the number of runs."""
+    end = begin + size
     short = need
     while True:
-        size -= 1
-        short -= counts[np.uint64(size)]
+        end -= 1
+        short -= counts[np.uint64(end)]
         if short <= 0:
             break
     if short < 0:
-        counts[np.uint64(size)] = -short
-        size += 1
-    # Runs below the floor may lie past the end: the search must not count them, and does not, as v is above them.
-    place = _find(values, size, v)
-    move(values, place + 1, place, size - place)
-    move(counts, place + 1, place, size - place)
+        counts[np.uint64(end)] = -short
+        end += 1
+    place = _find(values, begin, end - begin, v)
+    move(values, place + 1, place, end - place)
+    move(counts, place + 1, place, end - place)
     values[np.uint64(place)] = v
     counts[np.uint64(place)] = need
-    return size + 1
+    return end + 1 - begin
 
 
 @compiled
-def _find(values, size, v):
-    """How many runs lie above v."""
-    place, width = _halve(values, 0, size, v, WINDOW)
+def _find(values, begin, size, v):
+    """Where the first run at or below v lies, in a list that begins somewhere."""
+    place, width = _halve(values, begin, size, v, WINDOW)
     if width > FEW:
         first = np.uint64(place)
         for i in range(np.uint64(WINDOW)):

@@ -9,7 +9,6 @@ import numpy as np
 
 from loynes.kernels.cpu import dense, runs, typed
 from loynes.kernels.cpu.compiled import compiled
-from loynes.kernels.cpu.runs import WINDOW
 
 _dense_put, _dense_advance, _dense_rebase = dense.put, dense.advance, dense.rebase
 _dense_lower, _dense_look, _dense_get = dense.lower, dense.look, dense.get
@@ -17,56 +16,43 @@ _dense_same, _runs_same = dense.same, runs.same
 _runs_put, _runs_advance, _runs_rebase = runs.put, runs.advance, runs.rebase
 _runs_lower, _runs_look, _runs_get = runs.lower, runs.look, runs.get
 _typed_put, _typed_advance, _typed_rebase, _typed_lower = typed.put, typed.advance, typed.rebase, typed.lower
-_typed_look, _typed_same, _typed_get = typed.look, typed.same, typed.get
+_typed_same, _typed_get = typed.same, typed.get
+_typed_plan, _room = typed.new_plan, typed.room
 
 
 class State(NamedTuple):
-    """A workload: one vector of s servers, or one a kind. `size` is the number of runs, 0 for a dense vector."""
+    """A workload: one vector of s servers, or one a kind. `size` is the number of runs, 0 for a dense vector.
+
+    Few arrays, because each costs a little at every call: what several kinds need is packed (see typed.py).
+    """
 
     servers: int
     plain: bool
+    as_runs: bool  # of the only kind
+    strict: bool
     values: np.ndarray
     counts: np.ndarray
     size: np.ndarray  # [kind]
-    # Several kinds, or specific servers (see typed.py):
-    strict: bool
-    as_runs: np.ndarray  # [kind]
-    units: np.ndarray  # [kind]
-    begin: np.ndarray  # [kind + 1], where a kind's entries lie
-    demand: np.ndarray  # [class, kind]
-    specific: np.ndarray  # [class, kind]
-    floor: np.ndarray  # [1], the last start
-    lost: np.ndarray  # [kind], HOL loss of all jobs served so far, where the order is not strict
-    chosen: np.ndarray  # scratch: places of specific servers
+    plan: np.ndarray  # integers, for typed.py
 
 
 @compiled
 def new_state(table, as_runs):
     # A run has at least one server, so there are at most s; one more while a job is inserted; a window to read past.
     kinds = table.units.size
-    begin = np.zeros(kinds + 1, np.int64)
+    room = 0
     for t in range(kinds):
-        s = table.units[t]
-        begin[t + 1] = begin[t] + (s + 1 + WINDOW if as_runs[t] else 2 * s)
-    most = 1
-    for c in range(table.need.size):
-        for t in range(kinds):
-            most = max(most, table.specific[c, t])
+        room += _room(table.units[t], as_runs[t])
+    plan = np.zeros(0, np.int64) if table.plain else _typed_plan(table, as_runs)
     return State(
         table.servers,
         table.plain,
-        np.empty(begin[kinds]),
-        np.zeros(begin[kinds], np.int32),
-        np.zeros(kinds, np.int64),
+        as_runs[0],
         table.strict,
-        as_runs,
-        table.units,
-        begin,
-        table.demand,
-        table.specific,
-        np.zeros(1),
-        np.zeros(kinds),
-        np.zeros(most, np.int64),
+        np.zeros(room if table.plain else room + 1 + kinds),
+        np.zeros(room, np.int32),
+        np.zeros(kinds, np.int64),
+        plan,
     )
 
 
@@ -74,7 +60,7 @@ def new_state(table, as_runs):
 def put(state, W):
     if not state.plain:
         _typed_put(state, W)
-    elif state.as_runs[0]:
+    elif state.as_runs:
         state.size[0] = _runs_put(state.values, state.counts, W)
     else:
         state.size[0] = 0
@@ -115,14 +101,12 @@ def lower(state):
 
 
 @compiled
-def look(state, block, j, needs, now, wait, loss):
-    """Wait, and HOL loss by kind, that an arrival of each need would meet in the place of job j."""
-    if not state.plain:
-        _typed_look(state, needs, block.assignment[j], now, wait, loss)
-    elif state.size[0] > 0:
-        _runs_look(state.values, state.counts, state.size[0], needs.need, now, wait, loss[:, 0])
+def look(state, need, now, wait, loss):
+    """Wait and HOL loss that an arrival of each need would meet, in the plain model (see typed.look for the others)."""
+    if state.size[0] > 0:
+        _runs_look(state.values, state.counts, state.size[0], need, now, wait, loss)
     else:
-        _dense_look(state.values, needs.need, now, wait, loss[:, 0])
+        _dense_look(state.values, need, now, wait, loss)
 
 
 @compiled

@@ -8,96 +8,181 @@ both forms and the reference agree bit for bit.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from loynes.kernels.cpu import dense, runs
 from loynes.kernels.cpu.compiled import compiled
+from loynes.kernels.cpu.runs import WINDOW
 
 _dense_put, _dense_get, _dense_same = dense.put, dense.get, dense.same
 _runs_put, _runs_get, _runs_same, _runs_insert = runs.put, runs.get, runs.same, runs.insert
-_1 = np.uint64(1)
 _32 = np.uint64(32)
+
+
+class Plan(NamedTuple):
+    """What a state's integers say."""
+
+    units: np.ndarray  # [kind]
+    begin: np.ndarray  # [kind + 1], where a kind's entries lie
+    as_runs: np.ndarray  # [kind]
+    demand: np.ndarray  # [class, kind]
+    specific: np.ndarray  # [class, kind]
+    chosen: np.ndarray  # scratch: places of specific servers
+
+
+@compiled
+def room(servers, as_runs):
+    """Entries that a kind takes: a dense vector reads as far again past its end, a run list a window."""
+    return servers + 1 + WINDOW if as_runs else 2 * servers
+
+
+@compiled
+def new_plan(table, as_runs):
+    """The integers: kinds, classes, and then the fields of Plan."""
+    kinds, classes = table.units.size, table.need.size
+    most = max(1, table.specific.max())
+    packed = np.zeros(2 + 3 * kinds + 1 + 2 * classes * kinds + most, np.int64)
+    packed[0], packed[1] = kinds, classes
+    plan = unpack(packed)
+    for t in range(kinds):
+        plan.units[t] = table.units[t]
+        plan.as_runs[t] = as_runs[t]
+        plan.begin[t + 1] = plan.begin[t] + room(table.units[t], as_runs[t])
+    plan.demand[:] = table.demand
+    plan.specific[:] = table.specific
+    return packed
+
+
+@compiled
+def unpack(packed):
+    kinds, classes = packed[0], packed[1]
+    at = 2
+    units = packed[at : at + kinds]
+    at += kinds
+    begin = packed[at : at + kinds + 1]
+    at += kinds + 1
+    as_runs = packed[at : at + kinds]
+    at += kinds
+    demand = packed[at : at + classes * kinds].reshape(classes, kinds)
+    at += classes * kinds
+    specific = packed[at : at + classes * kinds].reshape(classes, kinds)
+    at += classes * kinds
+    return Plan(units, begin, as_runs, demand, specific, packed[at:])
 
 
 @compiled
 def put(state, W):
     """Take over a workload: the kinds' vectors one after the other."""
+    plan = unpack(state.plan)
     first = 0
-    state.floor[0] = 0.0
-    for t in range(state.units.size):
-        w = W[first : first + state.units[t]]
-        values, counts = _room(state, t)
-        if state.as_runs[t]:
+    sums(state, plan)[0] = 0.0
+    for t in range(plan.units.size):
+        w = W[first : first + plan.units[t]]
+        values, counts = _entries(state, plan, t)
+        if plan.as_runs[t]:
             state.size[t] = _runs_put(values, counts, w)
         else:
             _dense_put(values, w)
-        first += state.units[t]
+        first += plan.units[t]
 
 
 @compiled
-def _room(state, t):
-    begin, end = state.begin[t], state.begin[t + 1]
+def sums(state, plan):
+    """Behind the entries: the last start, and HOL losses by kind of all jobs served, where the order is not strict."""
+    return state.values[plan.begin[plan.units.size] :]
+
+
+@compiled
+def take_lost(state, plan):
+    """The losses so far, which start again at 0."""
+    lost = sums(state, plan)[1:].copy()
+    sums(state, plan)[1:] = 0.0
+    return lost
+
+
+@compiled
+def _entries(state, plan, t):
+    begin, end = plan.begin[t], plan.begin[t + 1]
     return state.values[begin:end], state.counts[begin:end]
 
 
 @compiled
 def advance(state, block, begin, end, now):
     """Jobs begin .. end-1 of a block whose clock stands at `now`; returns the clock."""
-    kinds = state.units.size
-    floor = state.floor[0]
+    plan = unpack(state.plan)
+    units, first, as_runs, demand, specific, chosen = plan
+    values, counts, size = state.values, state.counts, state.size
+    own_sums = sums(state, plan)
+    strict, words = state.strict, block.assignment
+    kinds = units.size
+    floor = own_sums[0]
     for j in range(begin, end):
         c = block.job_class[j]
-        start = max(now, floor)
-        before = start
+        before = max(now, floor)
+        start = before
         word = 0
         for t in range(kinds):
-            a, b = state.demand[c, t], state.specific[c, t]
-            if a + b > 0:
-                start = max(start, _latest(state, t, a, b, block.assignment[j], word))
+            a, b = demand[c, t], specific[c, t]
+            if b > 0:
+                start = max(start, values[first[t] + _last(chosen, words, j, word, a, b, units[t])])
                 word += b
+            elif a > 0:
+                start = max(start, values[_place(counts, first[t], size[t], a, as_runs[t])])
         v = start + block.service[j]
         word = 0
         for t in range(kinds):
-            a, b = state.demand[c, t], state.specific[c, t]
-            if a + b > 0:
-                if not state.strict:
-                    state.lost[t] += _lost(state, t, a, b, block.assignment[j], word, before, start)
-                _take(state, t, a, b, block.assignment[j], word, v)
+            a, b = demand[c, t], specific[c, t]
+            if a + b == 0:
+                continue
+            if b > 0:
+                _places(chosen, words, j, word, b, units[t])
                 word += b
-        if state.strict:
+            if not strict:
+                own_sums[1 + t] += _lost(values, counts, first[t], size[t], a, b, chosen, as_runs[t], before, start)
+            if as_runs[t]:
+                size[t] = _runs_insert(values, counts, first[t], size[t], a, v)
+            elif b == 0:
+                _clamp(values, first[t], units[t], a, v)
+            else:
+                _exchange(values, first[t], units[t], a, b, chosen, v)
+        if strict:
             floor = start
         now += block.gap[j]
-    state.floor[0] = floor
+    own_sums[0] = floor
     return now
 
 
 @compiled
-def _latest(state, t, a, b, words, word):
-    """When the last of the servers of a kind that a job takes is free.
-
-    Its own b servers are random places; the a others are the least loaded ones left. The latest of all is its own
-    latest, unless others are taken from beyond it: then those fill the places up to a + b.
-    """
-    values, counts = _room(state, t)
-    if state.as_runs[t]:
-        place = state.size[t] - 1
-        passed = np.int64(counts[place])
-        while passed < a:
-            place -= 1
-            passed += counts[place]
-        return values[place]
-    last = a + b - 1
-    if b > 0:
-        _places(state.chosen, words, word, b, state.units[t])
-        last = max(last, state.chosen[b - 1])
-    return values[last]
+def _place(counts, begin, size, a, as_runs):
+    """Where the a-th least loaded server of a kind lies."""
+    if not as_runs:
+        return begin + a - 1
+    place = begin + size - 1
+    passed = np.int64(counts[np.uint64(place)])
+    while passed < a:
+        place -= 1
+        passed += counts[np.uint64(place)]
+    return place
 
 
 @compiled
-def _places(chosen, words, word, count, servers):
+def _last(chosen, words, j, word, a, b, servers):
+    """The last place of a dense vector that a job with specific servers takes.
+
+    Its own b servers are random places; the a others are the least loaded ones left. The last of all is its own last
+    one, unless others are taken from beyond it: then those fill the places up to a + b.
+    """
+    _places(chosen, words, j, word, b, servers)
+    return max(a + b - 1, chosen[b - 1])
+
+
+@compiled
+def _places(chosen, words, j, word, count, servers):
     """A uniformly random set of places, ascending; as `loynes.inputs.jobs.places`."""
     for i in range(count):
-        place = np.int64((words[word + i] * np.uint64(servers - i)) >> _32)
+        place = np.int64((words[j, word + i] * np.uint64(servers - i)) >> _32)
         for taken in range(i):
             if place >= chosen[taken]:
                 place += 1
@@ -109,48 +194,41 @@ def _places(chosen, words, word, count, servers):
 
 
 @compiled
-def _take(state, t, a, b, words, word, v):
-    """Give a job its servers of a kind until v."""
-    values, counts = _room(state, t)
-    s = state.units[t]
-    if state.as_runs[t]:
-        state.size[t] = _runs_insert(values, counts, state.size[t], a, v)
-    elif b == 0:
-        shift = np.uint64(a)
-        for i in range(np.uint64(s)):
-            values[i] = min(values[i + shift], max(v, values[i]))
-    else:
-        _places(state.chosen, words, word, b, s)
-        _remove(values, s, a, b, state.chosen)
-        i = s - a - b
-        while i > 0 and values[i - 1] > v:
-            values[i - 1 + a + b] = values[i - 1]
-            i -= 1
-        values[i : i + a + b] = v
+def _clamp(values, begin, servers, a, v):
+    """Give a job the a least loaded servers of a dense vector until v: one median an entry."""
+    shift = np.uint64(a)
+    first = np.uint64(begin)
+    for i in range(first, first + np.uint64(servers)):
+        values[i] = min(values[i + shift], max(v, values[i]))
 
 
 @compiled
-def _remove(values, s, a, b, chosen):
-    """Close the gaps that a job's own b servers and the a least loaded others leave."""
+def _exchange(values, begin, servers, a, b, chosen, v):
+    """Give a job its own b servers and the a least loaded others until v: close the gaps, insert."""
     kept = 0
     own = 0
-    for i in range(s):
+    others = a
+    for i in range(servers):
         if own < b and chosen[own] == i:
             own += 1
-        elif a > 0:
-            a -= 1
+        elif others > 0:
+            others -= 1
         else:
-            values[kept] = values[i]
+            values[begin + kept] = values[begin + i]
             kept += 1
+    while kept > 0 and values[begin + kept - 1] > v:
+        values[begin + kept - 1 + a + b] = values[begin + kept - 1]
+        kept -= 1
+    for i in range(begin + kept, begin + kept + a + b):
+        values[i] = v
 
 
 @compiled
-def _lost(state, t, a, b, words, word, before, start):
+def _lost(values, counts, begin, size, a, b, chosen, as_runs, before, start):
     """For how long the servers of a kind that a job takes idle for its sake."""
-    values, counts = _room(state, t)
     lost = 0.0
-    if state.as_runs[t]:
-        place = state.size[t]
+    if as_runs:
+        place = begin + size
         short = a
         while short > 0:
             place -= 1
@@ -158,18 +236,16 @@ def _lost(state, t, a, b, words, word, before, start):
             lost += units * (start - max(before, values[place]))
             short -= units
         return lost
-    if b > 0:
-        _places(state.chosen, words, word, b, state.units[t])
     own = 0
     others = 0
     i = 0
     while own < b or others < a:
-        if own < b and state.chosen[own] == i:
+        if own < b and chosen[own] == i:
             own += 1
-            lost += start - max(before, values[i])
+            lost += start - max(before, values[begin + i])
         elif others < a:
             others += 1
-            lost += start - max(before, values[i])
+            lost += start - max(before, values[begin + i])
         i += 1
     return lost
 
@@ -183,27 +259,29 @@ def rebase(state, now):
 @compiled
 def lower(state):
     """End of a block of a pile: count from the bottom, which is returned."""
+    plan = unpack(state.plan)
     bottom = np.inf
-    for t in range(state.units.size):
-        values, _ = _room(state, t)
-        least = values[state.size[t] - 1] if state.as_runs[t] else values[0]
-        bottom = min(bottom, max(state.floor[0], least))
+    for t in range(plan.units.size):
+        values, _ = _entries(state, plan, t)
+        least = values[state.size[t] - 1] if plan.as_runs[t] else values[0]
+        bottom = min(bottom, max(sums(state, plan)[0], least))
     _shift(state, bottom, False)
     return bottom
 
 
 @compiled
 def _shift(state, by, clip):
-    floor = state.floor[0]
-    for t in range(state.units.size):
-        values, counts = _room(state, t)
-        if state.as_runs[t]:
+    plan = unpack(state.plan)
+    floor = sums(state, plan)[0]
+    for t in range(plan.units.size):
+        values, counts = _entries(state, plan, t)
+        if plan.as_runs[t]:
             state.size[t] = _shift_runs(values, counts, state.size[t], floor, by, clip)
         else:
-            for i in range(state.units[t]):
+            for i in range(plan.units[t]):
                 left = max(floor, values[i]) - by
                 values[i] = max(0.0, left) if clip else left
-    state.floor[0] = 0.0
+    sums(state, plan)[0] = 0.0
 
 
 @compiled
@@ -231,62 +309,70 @@ def _shift_runs(values, counts, size, floor, by, clip):
 
 
 @compiled
-def look(state, needs, words, now, wait, loss):
-    """Wait, and under strict order HOL loss by kind, that an arrival of each need would meet now."""
-    free = max(now, state.floor[0])
+def look(state, block, j, needs, now, wait, loss):
+    """Wait, and under strict order HOL loss by kind, that an arrival of each need would meet in the place of job j."""
+    plan = unpack(state.plan)
+    units, first, as_runs, _, _, chosen = plan
+    values, counts, size = state.values, state.counts, state.size
+    kinds = units.size
+    free = max(now, sums(state, plan)[0])
     for k in range(wait.size):
         start = free
         word = 0
-        for t in range(state.units.size):
+        for t in range(kinds):
             a, b = needs.demand[k, t], needs.specific[k, t]
-            if a + b > 0:
-                start = max(start, _latest(state, t, a, b, words, word))
+            if b > 0:
+                start = max(start, values[first[t] + _last(chosen, block.assignment, j, word, a, b, units[t])])
                 word += b
+            elif a > 0:
+                start = max(start, values[_place(counts, first[t], size[t], a, as_runs[t])])
         wait[k] = start - now
         if state.strict:
-            for t in range(state.units.size):
-                loss[k, t] = _blocked(state, t, free, start)
+            for t in range(kinds):
+                loss[k * kinds + t] = _blocked(values, counts, first[t], size[t], units[t], as_runs[t], free, start)
 
 
 @compiled
-def _blocked(state, t, free, start):
+def _blocked(values, counts, begin, size, units, as_runs, free, start):
     """How long the servers of a kind idle until `start`, together."""
-    values, counts = _room(state, t)
     lost = 0.0
-    if state.as_runs[t]:
-        place = state.size[t] - 1
-        while place >= 0 and values[place] < start:
-            lost += counts[place] * (start - max(free, values[place]))
-            place -= 1
-    else:
-        i = 0
-        while i < state.units[t] and values[i] < start:
-            lost += start - max(free, values[i])
-            i += 1
+    if start > free:
+        if as_runs:
+            place = begin + size - 1
+            while place >= begin and values[place] < start:
+                lost += counts[place] * (start - max(free, values[place]))
+                place -= 1
+        else:
+            i = begin
+            while i < begin + units and values[i] < start:
+                lost += start - max(free, values[i])
+                i += 1
     return lost
 
 
 @compiled
 def same(state, other):
-    for t in range(state.units.size):
-        values, counts = _room(state, t)
-        others, other_counts = _room(other, t)
-        if state.as_runs[t]:
+    plan = unpack(state.plan)
+    for t in range(plan.units.size):
+        values, counts = _entries(state, plan, t)
+        others, other_counts = _entries(other, plan, t)
+        if plan.as_runs[t]:
             if not _runs_same(values, counts, state.size[t], others, other_counts, other.size[t]):
                 return False
-        elif not _dense_same(values, others, state.units[t]):
+        elif not _dense_same(values, others, plan.units[t]):
             return False
     return True
 
 
 @compiled
 def get(state, W):
+    plan = unpack(state.plan)
     first = 0
-    for t in range(state.units.size):
-        w = W[first : first + state.units[t]]
-        values, counts = _room(state, t)
-        if state.as_runs[t]:
+    for t in range(plan.units.size):
+        w = W[first : first + plan.units[t]]
+        values, counts = _entries(state, plan, t)
+        if plan.as_runs[t]:
             _runs_get(values, counts, state.size[t], w)
         else:
             _dense_get(values, w)
-        first += state.units[t]
+        first += plan.units[t]
