@@ -109,7 +109,8 @@ def sample(
     enough back for `confirmations` (1) successive workloads to be equal.
 
     Columns: replica, length (how far back the sample began), doublings, and the workload, ascending: one list column in
-    Parquet, w1 .. ws in CSV; with several resources one list each (workload_cpu), and cpu1 .. in CSV. Memory does not grow with the number of samples, and a failed run leaves no file.
+    Parquet, w1 .. ws in CSV; with several resources one list each (workload_cpu), and cpu1, cpu2, ... in CSV. Memory
+    does not grow with the number of samples, and a failed run leaves no file.
     """
     began = time.perf_counter()
     check_common(samples=samples, confirmations=confirmations, delta=delta, max_jobs=max_jobs, seed=seed)
