@@ -112,3 +112,21 @@ def test_specific_servers_wait_longer() -> None:
 
     assert wait(1, 0).high < wait(0, 1).low
     assert wait(4, 0).estimate == wait(0, 4).estimate
+
+
+def test_one_certain_server() -> None:
+    """Out of turn, four queues with a server each; in turn, a job also waits for those ahead of it to start.
+
+    In turn, the pile grows by E[start of the next job] a job: a new job starts with the one ahead unless it wants a
+    server that is busy then, and so on; no formula, but less than four queues take, and more than one server alone.
+    """
+    model = load({"servers": 4, "classes": [
+        {"need": 0, "specific": 1, "probability": 1.0, "service": {"law": "exponential", "mean": 1.0}}
+    ]})  # fmt: skip
+    apart = loynes.stability(model, discipline="reserving", precision=0.02).threshold
+    in_turn = loynes.stability(model, precision=0.02).threshold
+    assert apart.low <= 4.0 <= apart.high * 1.0001
+    assert in_turn.low > 1.0
+    assert in_turn.high < 0.8 * apart.low
+    waits = loynes.evaluate(model, rate=2.0, precision=0.02, confidence=0.999, discipline="reserving").overall.wait.mean
+    assert waits.low <= 1.0 <= waits.high  # M/M/1 at load 1/2

@@ -37,8 +37,9 @@ class Piles:
         self.table, self.needs, self.mix, self.replicas = table, needs, mix, replicas
         self.length = 0
         self._heap = new_heap(replicas, len(table.need), len(mix.blocking), len(table.units))
-        # Where all servers of a job are drawn at random, a kernel of its own keeps track of who is where.
-        self._random = len(table.units) == 1 and not table.demand.any()
+        # Random assignment (all servers of a job are drawn, and nobody waits his turn) has a kernel of its own, which
+        # keeps track of who is where.
+        self._random = len(table.units) == 1 and not table.demand.any() and not table.strict
         self._engine = choose(backend)
         self._H = self._engine.hold(np.zeros((replicas, table.servers)))
         self._seed, self._stream = seed, stream
