@@ -29,6 +29,14 @@ from loynes.model import Model, builtin_names, load
 # Rates at which the figures are wanted: load 0.75, 0.5 and 0.75 of the threshold.
 RATES = {"five-class-exponential": 1.3575, "one-or-all": 10.224, "borg-cell-b": 1.785}
 WANTED = {"five-class-exponential": 20e6, "one-or-all": 12e6, "borg-cell-b": 8e6}
+WANTED |= {"64 cpu, 8 gpu": 8e6, "cpu-memory-mix": 0.5e6}
+
+
+def two_kinds() -> Model:
+    """A small cluster of CPUs and GPUs."""
+    mix = (({"cpu": 2}, 0.7, 0.5), ({"cpu": 8, "gpu": 2}, 0.2, 3.0), ({"cpu": 16, "gpu": 8}, 0.1, 2.0))
+    classes = [{"need": n, "probability": p, "service": {"law": "exponential", "mean": m}} for n, p, m in mix]
+    return load({"resources": {"cpu": 64, "gpu": 8}, "classes": classes})
 
 
 def forward_rate(model: Model, rate: float, workers: int, seconds: float = 3.0, rows: int = 16) -> float:
@@ -67,14 +75,14 @@ def kernels() -> None:
     print("## Forward kernel, jobs a second (observation and random numbers included)\n")
     print("| model | form | one core | wanted | SimPy, same process | ratio | all cores | speed-up |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
-    for name in builtin_names():
-        model = load(name)
-        rate = RATES.get(name, 0.6 * model.ideal if name != "five-class-hyperexponential" else 0.5 * model.ideal)
+    models = {name: load(name) for name in builtin_names()} | {"64 cpu, 8 gpu": two_kinds()}
+    for name, model in models.items():
+        rate = RATES.get(name, (0.5 if "hyper" in name or model.resources else 0.6) * model.ideal)
         one = forward_rate(model, rate, 1)
         many = forward_rate(model, rate, cores())
         table = job_table(model, rate)
         form = f"{', '.join('runs' if r else 'dense' for r in use_runs(table))}, every {look_every(table)} jobs"
-        wanted = f"{WANTED[name] / 1e6:.0f} M" if name in WANTED else ""
+        wanted = f"{WANTED[name] / 1e6:g} M" if name in WANTED else ""
         simpy = ratio = ""
         if name in RATES:
             from simpy_model import mean_wait
