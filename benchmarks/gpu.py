@@ -26,7 +26,7 @@ from loynes.kernels.backends import backend
 from loynes.kernels.cpu import engine as cpu
 from loynes.kernels.cuda import compiled
 from loynes.kernels.cuda.device import Kernel, cupy
-from loynes.kernels.cuda.engine import MOST_GROUPS, SLOT, idled_by_entry
+from loynes.kernels.cuda.engine import MOST_GROUPS, SLOT, looked_at
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.tally import BINS, new_tally
 from loynes.model import Model, builtin_names, load
@@ -65,7 +65,7 @@ def forward(model: Model, rate: float, shape: compiled.Shape, observe: bool = Tr
     wait, square, loss = cp.zeros((kinds, rows)), cp.zeros((kinds, rows)), cp.zeros(rows)
     none, bins = cp.zeros((kinds, rows), cp.uint32), cp.zeros((MOST_GROUPS, kinds, BINS), cp.uint32)
     number, group = cp.arange(rows, dtype=cp.uint32), cp.arange(rows, dtype=cp.int32) % MOST_GROUPS
-    idled, position = cp.asarray(idled_by_entry(shape, needs)), [0]
+    idled, position = cp.asarray(looked_at(shape, needs)), [0]
 
     def launch(blocks: int) -> None:
         first = position[0]
@@ -85,7 +85,7 @@ def pile(model: Model, shape_options: dict[str, Any]) -> float:
     shape = compiled.shape_of(table, len(mix.blocking), **shape_options)
     kernel = Kernel("pile", shape, table, 1)
     rows = kernel.resident
-    H, idled = cp.zeros((rows, model.servers), shape.real), cp.asarray(idled_by_entry(shape, needs_of(model)))
+    H, idled = cp.zeros((rows, model.servers), shape.real), cp.asarray(looked_at(shape, needs_of(model)))
     of_class, waits_for = cp.asarray(mix.blockers.of_class.astype(np.int32)), cp.asarray(mix.blockers.waits_for)
     heap = [
         cp.zeros(rows),

@@ -123,9 +123,9 @@ def test_without_a_gpu() -> None:
         backend("tpu")
 
 
-def test_one_kind_of_server_only() -> None:
-    with pytest.raises(UsageError, match="no kernels for several resources"):
-        compiled.shape_of(job_table(load("cpu-gpu-mix"), 1.0))
+def test_no_specific_servers() -> None:
+    with pytest.raises(UsageError, match="no kernels for specific or random servers"):
+        compiled.shape_of(job_table(load("cpu-gpu-mix").with_discipline("random"), 1.0))
 
 
 def test_full_memory_halves_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -338,6 +338,26 @@ def test_samples_are_the_cpu_s(servers: int, needs: list[int]) -> None:
     for ours, theirs in ((found[0], found[2]), (found[1], found[3])):
         for x, y in zip(ours, theirs, strict=True):
             np.testing.assert_array_equal(y, x)
+
+
+@gpu
+@pytest.mark.parametrize("discipline", ["fcfs", "reserving"])
+@pytest.mark.parametrize("name", ["cpu-gpu-mix", "cpu-memory-mix"])
+def test_several_kinds_are_the_cpu_s(name: str, discipline: str) -> None:
+    model = load(name).with_discipline(discipline)
+    table, needs, mix = job_table(model, 0.4 * model.ideal), needs_of(model), Mix.of(model)
+    rows, jobs, found = 3, 20 * BLOCK, []
+    for engine in (cpu, gpu_engine()):
+        W, tally = engine.hold(np.zeros((rows, model.servers))), new_tally(rows, len(needs.need), 1.0, 2)
+        engine.run_forward(table, needs, 3, 0, np.arange(rows), np.arange(rows), 0, jobs, False, W, tally)
+        H, heap = engine.hold(np.zeros((rows, model.servers))), new_heap(rows, len(table.need), len(mix.blocking), 2)
+        engine.run_pile(job_table(model, None), needs, mix.blockers, 3, 1, 0, jobs, H, heap)
+        heap.loss[:] = 0.0
+        samples, length, doublings = np.empty((8, model.servers)), np.empty(8, np.int64), np.empty(8, np.int64)
+        engine.run_perfect(table, 5, 0, 11, 2 * BLOCK, 1 << 20, 20.0, 1.5, samples, length, doublings)
+        found.append((engine.fetch(W), engine.fetch(H), *heap, samples, length, doublings))
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_array_equal(theirs, ours)
 
 
 @gpu

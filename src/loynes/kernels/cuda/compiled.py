@@ -23,8 +23,8 @@ KERNELS = {"forward": "forward", "pile": "pile", "backward": "backward", "sandwi
 # No contraction to FMA and no fast-math: the same bits as the CPU.
 OPTIONS = ("--std=c++17", "--fmad=false")
 
-THREAD, WARP, WIDE = 0, 1, 2
-FORMS = ("thread", "warp", "wide")
+THREAD, WARP, WIDE, THREAD_KINDS, WIDE_KINDS = range(5)
+FORMS = ("thread", "warp", "wide", "thread", "wide")
 
 # Where one thread a replica stops paying, and where a warp's registers no longer hold a replica, by bits.
 MOST_IN_THREAD = {32: 128, 64: 64}
@@ -62,6 +62,10 @@ class Shape:
     saturated: bool
     threads: int
     segments: int
+    units: tuple[int, ...] = ()  # of each kind, where there are several
+    class_demand: tuple[tuple[int, ...], ...] = ()
+    need_demand: tuple[tuple[int, ...], ...] = ()  # distinct
+    strict: bool = True
     chains: int = 1  # states a team runs: 2 for the sandwich
     group: int = 1  # jobs served without a branch: any (thread), or those of the most frequent need (warp)
     least_blocks: int = 1  # blocks to keep on a multiprocessor, at the price of registers
@@ -72,7 +76,7 @@ class Shape:
 
     @property
     def lanes(self) -> int:
-        return 1 if self.form == THREAD else 32
+        return 1 if self.form in (THREAD, THREAD_KINDS) else 32
 
     @property
     def real(self) -> type[np.floating]:
@@ -82,10 +86,20 @@ class Shape:
     def shared(self) -> int:
         """Bytes of shared memory a block takes."""
         item = self.bits // 8
+        if self.form == THREAD_KINDS:
+            most = np.max(self.class_demand, axis=0)
+            return self.chains * int(np.sum(self.units) + np.sum(most)) * self.threads * item
         if self.form == THREAD:
             return self.chains * (self.servers + max(self.class_need)) * self.threads * item
         jobs = self.threads * (2 * item + 8)
         return jobs if self.form == WARP else self.chains * self.servers * (self.threads // 32) * item + jobs
+
+    @property
+    def kind_of_class(self) -> list[int]:
+        """What a step is told of a job's class: the place of its need, or, with several kinds, the class itself."""
+        if self.units:
+            return list(range(len(self.class_need)))
+        return [self.by_odds.index(need) for need in self.class_need]
 
     def header(self) -> str:
         """The constants that the sources expect."""
@@ -98,12 +112,14 @@ class Shape:
             "CLASSES": len(self.class_need),
             "BRANCHES": self.branches,
             "BLOCKERS": self.blockers,
-            "NEEDS": len(needs),
+            "NEEDS": len(self.need_demand) if self.units else len(needs),
+            "KINDS": max(len(self.units), 1),
+            "STRICT": int(self.strict),
             "SMALLEST_NEED": needs[0],
             "LARGEST_NEED": needs[-1],
             "SIMPLE": int(self.simple),
             "SATURATED": int(self.saturated),
-            "KIND_IS_NEED": int(self.form != WARP),
+            "KIND_IS_NEED": int(self.form in (THREAD, WIDE)),
             "THREADS": self.threads,
             "SEGMENTS": self.segments,
             "ENTRIES": self.entries,
@@ -115,8 +131,14 @@ class Shape:
             "NEED": needs,
             "NEED_BY_ODDS": self.by_odds,
             "NEED_OF_CLASS": self.class_need,
-            "KIND_OF_CLASS": [self.by_odds.index(need) for need in self.class_need],
+            "KIND_OF_CLASS": self.kind_of_class,
         }
+        if self.units:
+            lists |= {
+                "UNITS": self.units,
+                "MOST_DEMAND": np.max(self.class_demand, axis=0).tolist(),
+                "NEED_DEMAND": [n for need in self.need_demand for n in need],
+            }
         lines = [f"#define {name} {value}" for name, value in constants.items()]
         lines += [
             f"__device__ constexpr int {name}[] = {{{', '.join(map(str, items))}}};" for name, items in lists.items()
@@ -130,8 +152,10 @@ class Shape:
 
 def shape_of(table: JobTable, blockers: int = 0, *, bits: int = 32, chains: int = 1, form: int | None = None) -> Shape:
     """The shape of a model, in the form that pays for it."""
+    if table.specific.any():
+        raise UsageError("backend 'cuda': has no kernels for specific or random servers; use --backend cpu")
     if not table.plain:
-        raise UsageError("backend 'cuda': has no kernels for several resources or specific servers; use --backend cpu")
+        return _shape_of_kinds(table, blockers, bits, chains, form)
     s = table.servers
     distinct, position = np.unique(table.need, return_inverse=True)
     odds = np.bincount(position, weights=class_probabilities(table))
@@ -178,9 +202,43 @@ def shape_of(table: JobTable, blockers: int = 0, *, bits: int = 32, chains: int 
     )
 
 
+def _shape_of_kinds(table: JobTable, blockers: int, bits: int, chains: int, form: int | None) -> Shape:
+    """The same for several kinds of servers."""
+    demand = tuple(tuple(int(n) for n in row) for row in table.demand)
+    distinct = np.unique(np.hstack([table.need[:, None], table.demand]), axis=0)[:, 1:]
+    rows = table.servers + int(np.sum(np.max(table.demand, axis=0)))
+    if form is None:
+        form = THREAD_KINDS if table.servers * chains <= MOST_IN_THREAD[bits] else WIDE_KINDS
+    threads = 128
+    if form == WIDE_KINDS:
+        while threads > 32 and chains * table.servers * threads // 32 * bits // 8 > MOST_SHARED // 4:
+            threads //= 2
+    while form == THREAD_KINDS and threads < 512 and chains * rows * 2 * threads * bits // 8 <= MOST_SHARED // 3:
+        threads *= 2
+    return Shape(
+        bits=bits,
+        form=form,
+        servers=table.servers,
+        class_need=tuple(int(need) for need in table.need),
+        by_odds=tuple(int(need) for need in np.unique(table.need)),
+        branches=len(table.recipe),
+        blockers=blockers,
+        simple=bool(table.simple),
+        saturated=table.gap_mean == 0.0,
+        threads=threads,
+        segments=1,
+        units=tuple(int(n) for n in table.units),
+        class_demand=demand,
+        need_demand=tuple(tuple(int(n) for n in row) for row in distinct),
+        strict=table.strict,
+        chains=chains,
+    )
+
+
 def table_bytes(shape: Shape, table: JobTable, grid_pointer: int) -> bytes:
     """The struct Table of jobs.cuh."""
-    classes, branches, needs = len(shape.class_need), shape.branches, len(shape.by_odds)
+    classes, branches = len(shape.class_need), shape.branches
+    needs = len(shape.need_demand) if shape.units else len(shape.by_odds)
     fields: list[tuple[str, str, int]] = [
         ("gap_mean", "f8", 1),
         ("cut", "u4", classes),
@@ -188,6 +246,7 @@ def table_bytes(shape: Shape, table: JobTable, grid_pointer: int) -> bytes:
         ("kind", "i4", classes),
         ("first", "i4", classes + 1),
         ("needs", "i4", needs),
+        ("demand", "i4", classes * max(len(shape.units), 1)),
         ("recipe", "i4", branches),
         ("low", "f8", branches),
         ("stretch", "f8", branches),
@@ -204,8 +263,9 @@ def table_bytes(shape: Shape, table: JobTable, grid_pointer: int) -> bytes:
         record[name] = getattr(table, name)
     record["gap_mean"], record["gap_mean_float"], record["p_float"] = table.gap_mean, table.gap_mean, table.p
     record["cut"] = _cuts(table)
-    record["kind"] = [shape.by_odds.index(need) for need in shape.class_need]
-    record["needs"] = sorted(shape.by_odds)
+    record["kind"] = shape.kind_of_class
+    record["needs"] = [sum(need) for need in shape.need_demand] if shape.units else sorted(shape.by_odds)
+    record["demand"] = np.ravel(shape.class_demand) if shape.units else table.need
     record["grid"] = grid_pointer
     return record.tobytes()
 

@@ -46,6 +46,12 @@ def _module(shape: Shape, kernel: str, device: int) -> Any:
     return cupy().RawModule(code=shape.source(kernel), options=options, backend="nvrtc")
 
 
+def round_keys(seed: int) -> list[int]:
+    """Philox's keys for a seed: those of the first word for every round, then those of the second."""
+    starts = ((seed & 0xFFFFFFFF, WEYL_0), (seed >> 32, WEYL_1))
+    return [(start + i * step) & 0xFFFFFFFF for start, step in starts for i in range(ROUNDS)]
+
+
 class Kernel:
     """One kernel for one shape, its table filled in."""
 
@@ -62,8 +68,7 @@ class Kernel:
         record = np.frombuffer(
             table_bytes(shape, table, self._grid.data.ptr if self._grid is not None else 0), np.uint8
         )
-        keys = [(start + i * step) & 0xFFFFFFFF for start, step in ((seed & 0xFFFFFFFF, WEYL_0), (seed >> 32, WEYL_1))
-                for i in range(ROUNDS)]  # fmt: skip
+        keys = round_keys(seed)
         for symbol, data in (
             ("table", record),
             ("far_table", record),

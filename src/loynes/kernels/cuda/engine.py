@@ -85,9 +85,9 @@ class Engine:
         number, group = cp.asarray(replicas.astype(np.uint32)), cp.asarray(rows.astype(np.int32))
         kept = count if observe else 0
         wait, square = (cp.zeros((kinds, kept)) for _ in range(2))
-        none, loss = cp.zeros((kinds, kept), cp.uint32), cp.zeros(kept)
+        none, loss = cp.zeros((kinds, kept), cp.uint32), cp.zeros((kept, tally.loss.shape[1]))
         bins = cp.zeros((len(tally.looks) if observe else 0, kinds, BINS), cp.uint32)
-        idled = cp.asarray(idled_by_entry(shape, needs))
+        looked = cp.asarray(looked_at(shape, needs))
         per_unit = shape.real(tally.per_unit)
         for start, stop in _stretches(begin, end, done):
             kernel(
@@ -99,7 +99,7 @@ class Engine:
                 np.int32(count),
                 np.int32(observe),
                 W,
-                idled,
+                looked,
                 per_unit,
                 group,
                 wait,
@@ -112,7 +112,7 @@ class Engine:
             return
         looks = (end - begin) // BLOCK
         np.add.at(tally.looks, rows, looks)
-        np.add.at(tally.loss[:, 0], rows, loss.get())
+        np.add.at(tally.loss, rows, loss.get())
         unobserved = none.get()
         for k in range(kinds):
             tally.wait[:, k] += np.bincount(rows, wait[k].get(), len(tally.looks))
@@ -174,7 +174,7 @@ class Engine:
         kernel = Kernel("pile", shape, table, seed)
         of_class, waits_for = cp.asarray(blockers.of_class.astype(np.int32)), cp.asarray(blockers.waits_for)
         held = [cp.asarray(column) for column in heap]
-        idled = cp.asarray(idled_by_entry(shape, needs)) if needs else cp.zeros(0)
+        looked = cp.asarray(looked_at(shape, needs)) if needs else cp.zeros(0)
         for start, stop in _stretches(begin, end, done):
             kernel(
                 count,
@@ -185,7 +185,7 @@ class Engine:
                 np.int32(count),
                 np.int32(regenerate),
                 H,
-                idled,
+                looked,
                 of_class,
                 waits_for,
                 *held,
@@ -348,8 +348,11 @@ def _next_blocks(blocks: int, took: float) -> int:
     return int(min(max(blocks * min(8.0, LAUNCH_SECONDS / max(took, 1e-6)), 1), 1 << 24))
 
 
-def idled_by_entry(shape: Shape, needs: Needs) -> NDArray[Any]:
-    """i P(need > i) for every entry i, in the order in which the form of the state reads them."""
+def looked_at(shape: Shape, needs: Needs) -> NDArray[Any]:
+    """What HOL losses are computed from: i P(need > i) for every entry i, in the order in which the form of the state
+    reads them; with several kinds, the probabilities of needs."""
+    if shape.units:
+        return needs.weight.astype(shape.real)
     i = np.arange(shape.servers)
     more = needs.weight @ (needs.need[:, None] > i)
     idled = (i * more).astype(shape.real)

@@ -36,7 +36,11 @@ template <int K = 0> __device__ __forceinline__ void look(const State &state, co
 #if FORM == 2
     for (int k = lane(); k < NEEDS; k += 32) tally.note(row, k, state.at(far_table.needs[k]));
 #else
+#if KINDS == 1
     const Real w = state.template at<NEED[K]>();
+#else
+    const Real w = state.template at_need<K>();
+#endif
     if (LANES == 1) {
         tally.note(row, K, w);
     } else {
@@ -50,7 +54,7 @@ template <int K = 0> __device__ __forceinline__ void look(const State &state, co
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
 forward(unsigned stream, const unsigned *replicas, Index begin, Index end, int rows, int observe,
-        Real *W, const Real *idled, Real per_unit, const int *group, double *wait, double *square, unsigned *none,
+        Real *W, const Real *looked, Real per_unit, const int *group, double *wait, double *square, unsigned *none,
         double *loss, unsigned *bins) {
     const Index row = team();
     if (row >= rows) return;
@@ -62,11 +66,11 @@ forward(unsigned stream, const unsigned *replicas, Index begin, Index end, int r
     state.put(W + row * SERVERS);
     const unsigned replica = replicas[row];
     const Tally tally{per_unit, rows, wait, square, none, bins + (Index)group[row] * NEEDS * BINS};
-    double lost = 0;
+    double lost[KINDS] = {};
     for (Index first = begin; first < end; first += BLOCK) {
         if (observe) {
             look(state, tally, row, Real(0));
-            lost += state.loss(idled);
+            add_losses(state, looked, lost);
         }
         Real now = 0;
         jobs.each(replica, first, [&](const Job &job) ALWAYS_INLINE {
@@ -76,5 +80,5 @@ forward(unsigned stream, const unsigned *replicas, Index begin, Index end, int r
         state.rebase(now);
     }
     state.get(W + row * SERVERS);
-    if (observe && lane() == 0) loss[row] += lost;
+    if (observe) give_losses(state, row, lost, loss);
 }

@@ -12,7 +12,16 @@ given(int blocks, const int *need, const int *kind, const Real *service, const R
     for (int block = 0; block < blocks; ++block) {
         Real now = 0;
         for (int j = block * BLOCK; j < (block + 1) * BLOCK; ++j) {
-#if FORM == 1
+#if KINDS > 1
+            state.get(W);
+            __syncwarp(__activemask());
+            Real least = STRICT ? state.floor : Real(0);
+            for (int t = 0; t < KINDS; ++t) {
+                const int asked = demand_of(kind[j], t);
+                if (asked > 0) least = greater(least, W[first_of(t) + asked - 1]);
+            }
+            __syncwarp(__activemask());
+#elif FORM == 1
             state.get(W);
             __syncwarp();
             const Real least = W[need[j] - 1];

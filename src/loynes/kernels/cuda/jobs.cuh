@@ -11,6 +11,7 @@ struct Table {
     int kind[CLASSES];  // position of the need in NEED_BY_ODDS
     int first[CLASSES + 1];
     int needs[NEEDS];  // distinct, ascending
+    int demand[CLASSES * KINDS];  // [class][kind], where there are several kinds
     int recipe[BRANCHES];
     double low[BRANCHES], stretch[BRANCHES], p[BRANCHES], q[BRANCHES], r[BRANCHES];
     float gap_mean_float, p_float[BRANCHES];

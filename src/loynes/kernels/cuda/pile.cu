@@ -54,7 +54,7 @@ struct Counts {
 // with the first job that needs all servers.
 extern "C" __global__ void __launch_bounds__(THREADS)
 pile(unsigned stream, unsigned first_replica, Index begin, Index end, int rows, int regenerate,
-     Real *H, const Real *idled, const int *of_class, const double *waits_for, double *base, double *loss,
+     Real *H, const Real *looked, const int *of_class, const double *waits_for, double *base, double *loss,
      unsigned long long *jobs_of, double *service_of, double *blocked_of, double *longest_of) {
     const Index row = team();
     if (row >= rows) return;
@@ -70,10 +70,10 @@ pile(unsigned stream, unsigned first_replica, Index begin, Index end, int rows, 
         counts.blocked[o] = blocked_of[at], counts.longest[o] = longest_of[at];
     });
     const unsigned replica = first_replica + (unsigned)row;
-    double height = base[row], lost = 0;
+    double height = base[row], lost[KINDS] = {};
     bool flat = false;
     for (Index first = begin; regenerate ? !flat : first < end; first += BLOCK) {
-        if (!regenerate) lost += state.loss(idled);
+        if (!regenerate) add_losses(state, looked, lost);
         jobs.each(replica, first, [&](const Job &job) ALWAYS_INLINE {
             if (flat) return;
             state.step(job.need, 0, job.service);
@@ -87,8 +87,6 @@ pile(unsigned stream, unsigned first_replica, Index begin, Index end, int rows, 
     counts.each_blocker(row, [&](int o, Index at) {
         blocked_of[at] = counts.blocked[o], longest_of[at] = counts.longest[o];
     });
-    if (lane() == 0) {
-        base[row] = height;
-        if (!regenerate) loss[row] += lost;
-    }
+    if (lane() == 0) base[row] = height;
+    if (!regenerate) give_losses(state, row, lost, loss);
 }

@@ -4,12 +4,49 @@
 #include "thread.cuh"
 #elif FORM == 1
 #include "warp.cuh"
-#else
+#elif FORM == 2
 #include "wide.cuh"
+#elif FORM == 3
+#include "thread_kinds.cuh"
+#else
+#include "wide_kinds.cuh"
 #endif
 
 constexpr int TEAMS = THREADS / LANES;  // a block
 
 extern __shared__ __align__(16) char shared[];
+
+// Add the HOL loss, by kind, that an arrival would meet at a block's start; `looked` is what the form of the state asks
+// for: idle units by entry, or the probabilities of needs.
+#if KINDS == 1
+__device__ __forceinline__ void add_losses(const State &state, const Real *looked, double (&lost)[KINDS]) {
+    lost[0] += state.loss(looked);
+}
+#else
+template <int K, int T>
+__device__ __forceinline__ void add_loss(const State &state, Real start, const Real *looked, double (&lost)[KINDS]) {
+    lost[T] += looked[K] * state.template idle_until<T>(start);
+    if constexpr (T + 1 < KINDS) add_loss<K, T + 1>(state, start, looked, lost);
+}
+
+template <int K = 0>
+__device__ __forceinline__ void add_losses(const State &state, const Real *looked, double (&lost)[KINDS]) {
+    if (!STRICT) return;  // the state sums every job's own
+    add_loss<K, 0>(state, state.template at_need<K>(), looked, lost);
+    if constexpr (K + 1 < NEEDS) add_losses<K + 1>(state, looked, lost);
+}
+#endif
+
+// Write a replica's losses out, [row][kind]: sums over looks, one a block.
+__device__ __forceinline__ void give_losses(const State &state, Index row, const double (&lost)[KINDS], double *loss) {
+    if (lane() > 0) return;
+#pragma unroll
+    for (int t = 0; t < KINDS; ++t) {
+        loss[row * KINDS + t] += lost[t];
+#if KINDS > 1
+        if (!STRICT) loss[row * KINDS + t] += state.own[t] / BLOCK;
+#endif
+    }
+}
 
 __device__ __forceinline__ Index team() { return (Index)blockIdx.x * TEAMS + threadIdx.x / LANES; }

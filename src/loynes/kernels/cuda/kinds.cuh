@@ -1,0 +1,18 @@
+// Several kinds of servers: where each kind's entries lie, and what classes and needs ask of it.
+#pragma once
+#include "jobs.cuh"
+
+__device__ constexpr int first_of(int kind) {
+    int first = 0;
+    for (int t = 0; t < kind; ++t) first += UNITS[t];
+    return first;
+}
+
+// Rows of the copy in shared memory (thread form): a kind's entries, and as many of +inf as any class asks of it.
+__device__ constexpr int row_of(int kind) {
+    int row = 0;
+    for (int t = 0; t < kind; ++t) row += UNITS[t] + MOST_DEMAND[t];
+    return row;
+}
+
+__device__ __forceinline__ int demand_of(int job_class, int kind) { return far_table.demand[job_class * KINDS + kind]; }

@@ -1,0 +1,118 @@
+// Just enough of CUDA to run our kernels on a CPU, for tests on machines without a GPU: a warp is 32 threads that meet at
+// every warp-wide operation; warps and blocks run one after the other, as ours never wait for one another.
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#define __device__
+#define __global__
+#define __constant__
+#define __shared__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __align__(n) __attribute__((aligned(n)))
+
+using std::max;
+using std::min;
+
+struct Place {
+    unsigned x;
+};
+inline thread_local Place threadIdx, blockIdx, blockDim;
+
+struct uint4 {
+    unsigned x, y, z, w;
+};
+inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
+
+template <class To, class From> To same_bits(From value) {
+    static_assert(sizeof(To) == sizeof(From));
+    To out;
+    std::memcpy(&out, &value, sizeof out);
+    return out;
+}
+inline float __int_as_float(int x) { return same_bits<float>(x); }
+inline int __float_as_int(float x) { return same_bits<int>(x); }
+inline double __longlong_as_double(long long x) { return same_bits<double>(x); }
+inline long long __double_as_longlong(double x) { return same_bits<long long>(x); }
+inline float __fmaf_rn(float x, float y, float z) { return std::fma(x, y, z); }
+inline unsigned atomicAdd(unsigned *at, unsigned more) { return std::atomic_ref<unsigned>(*at).fetch_add(more); }
+
+// What the lanes of a warp show one another.
+struct Warp {
+    std::barrier<> meeting{32};
+    alignas(8) char shown[32][8];
+};
+inline thread_local Warp *warp = nullptr;
+
+template <class T> T shown_by(T value, unsigned lane) {
+    std::memcpy(warp->shown[threadIdx.x & 31], &value, sizeof value);
+    warp->meeting.arrive_and_wait();
+    T out;
+    std::memcpy(&out, warp->shown[lane & 31], sizeof out);
+    warp->meeting.arrive_and_wait();
+    return out;
+}
+inline void __syncwarp(unsigned = 0) {
+    if (warp) warp->meeting.arrive_and_wait();
+}
+inline unsigned __activemask() { return 0xFFFFFFFFu; }
+template <class T> T __shfl_sync(unsigned, T value, unsigned lane) { return shown_by(value, lane); }
+template <class T> T __shfl_xor_sync(unsigned, T value, unsigned mask) {
+    return shown_by(value, (threadIdx.x & 31) ^ mask);
+}
+template <class T> T __shfl_up_sync(unsigned, T value, unsigned by) {
+    const unsigned own = threadIdx.x & 31;
+    return shown_by(value, own >= by ? own - by : own);
+}
+inline unsigned __ballot_sync(unsigned, bool here) {
+    unsigned char bit = here;
+    std::memcpy(warp->shown[threadIdx.x & 31], &bit, 1);
+    warp->meeting.arrive_and_wait();
+    unsigned all = 0;
+    for (int lane = 0; lane < 32; ++lane) all |= (unsigned)(warp->shown[lane][0] != 0) << lane;
+    warp->meeting.arrive_and_wait();
+    return all;
+}
+inline bool __all_sync(unsigned mask, bool here) { return __ballot_sync(mask, here) == 0xFFFFFFFFu; }
+inline bool __any_sync(unsigned mask, bool here) { return __ballot_sync(mask, here) != 0; }
+
+inline void emulate(unsigned blocks, unsigned threads, bool by_warp, const std::function<void()> &body) {
+    for (unsigned block = 0; block < blocks; ++block)
+        for (unsigned first = 0; first < threads; first += 32) {
+            Warp shared_warp;
+            auto run = [&](unsigned lane) {
+                threadIdx.x = first + lane;
+                blockIdx.x = block;
+                blockDim.x = threads;
+                warp = by_warp ? &shared_warp : nullptr;
+                body();
+            };
+            if (!by_warp) {
+                for (unsigned lane = 0; lane < 32; ++lane) run(lane);
+                continue;
+            }
+            std::vector<std::thread> lanes;
+            for (unsigned lane = 0; lane < 32; ++lane) lanes.emplace_back(run, lane);
+            for (std::thread &lane : lanes) lane.join();
+        }
+}
+
+template <class... A, std::size_t... I>
+void launch_with(void (*kernel)(A...), unsigned blocks, unsigned threads, bool by_warp, void **arguments,
+                 std::index_sequence<I...>) {
+    emulate(blocks, threads, by_warp, [&] { kernel(*(A *)arguments[I]...); });
+}
+template <class... A>
+void launch(void (*kernel)(A...), unsigned blocks, unsigned threads, bool by_warp, void **arguments) {
+    launch_with(kernel, blocks, threads, by_warp, arguments, std::index_sequence_for<A...>{});
+}
