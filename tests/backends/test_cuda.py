@@ -77,7 +77,10 @@ def forms(table: JobTable, bits: int, chains: int = 1) -> list[int]:
 
 @compiler
 @pytest.mark.parametrize("kernel", ["forward", "pile", "backward", "sandwich", "given"])
-@pytest.mark.parametrize(("name", "form"), [("five-class-pareto", THREAD), ("one-or-all", WARP), ("one-or-all", WIDE)])
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [("five-class-pareto", THREAD), ("one-or-all", WARP), ("one-or-all", WIDE), ("cpu-gpu-mix", compiled.WIDE_KINDS)],
+)
 def test_sources_compile(kernel: str, name: str, form: int, tmp_path: Path) -> None:
     bits, chains = (32, 2) if kernel == "sandwich" else (64, 1)
     table = job_table(load(name), None if kernel == "pile" else 1.0)
