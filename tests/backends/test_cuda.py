@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -144,7 +145,7 @@ def test_full_memory_halves_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_module, "cupy", lambda: fake)
     made: list[int] = []
 
-    def take(kernel, options, W, length, doublings, done):  # type: ignore[no-untyped-def]
+    def take(kernel: Any, options: Any, W: np.ndarray, length: Any, doublings: Any, done: Any) -> None:
         if len(W) > 7:
             raise FullError
         made.extend(range(int(options[1]), int(options[1]) + len(W)))
@@ -152,7 +153,7 @@ def test_full_memory_halves_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(engine_module, "_take_samples", take)
     W, length = np.zeros((50, 2)), np.zeros(50, np.int64)
-    engine_module._samples(None, 100, 0, (), W, length, length.copy(), None)  # type: ignore[arg-type]
+    engine_module._samples(None, 100, 0, (), W, length, length.copy(), None)
     assert made == list(range(100, 150))
     assert W[:, 0].tolist() == made
     assert freed
@@ -259,7 +260,7 @@ def block_of(W: np.ndarray, need: np.ndarray, service: np.ndarray, gap: np.ndarr
     return np.maximum(W - now, np.float32(0)), wait
 
 
-def gpu_engine(bits: int = 64):  # type: ignore[no-untyped-def]
+def gpu_engine(bits: int = 64) -> Any:
     return backend("cuda" if bits == 32 else "cuda:64")
 
 

@@ -3,6 +3,9 @@ the textbook form, event-by-event runs and the plain model."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 import pytest
 import simpy
@@ -205,7 +208,7 @@ def test_event_by_event(model: Model, seed: int) -> None:
     free = [simpy.Container(environment, init=int(s), capacity=int(s)) for s in table.units]
     start = np.zeros(2 * BLOCK)
 
-    def job(n: int):  # type: ignore[no-untyped-def]
+    def job(n: int) -> Iterator[Any]:
         asked = [(t, int(a)) for t, a in enumerate(table.demand[jobs.job_class[n]]) if a]
         with head.request() as turn:
             yield turn
@@ -215,7 +218,7 @@ def test_event_by_event(model: Model, seed: int) -> None:
         for t, a in asked:
             yield free[t].put(a)
 
-    def source():  # type: ignore[no-untyped-def]
+    def source() -> Iterator[Any]:
         for n in range(2 * BLOCK):
             environment.process(job(n))
             yield environment.timeout(jobs.gap[n])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,8 +23,8 @@ class Law(Record):
         def mean(self) -> float: ...
 
     @property
-    def variance(self) -> float:
-        raise NotImplementedError
+    @abstractmethod
+    def variance(self) -> float: ...
 
     @property
     def highest_moment(self) -> float:
@@ -43,9 +44,9 @@ class Law(Record):
         """Where the distribution function jumps or bends: integrals over it are cut there."""
         return ()
 
+    @abstractmethod
     def cdf(self, x: ArrayLike) -> Array:
         """P(X <= x), 0 for negative x."""
-        raise NotImplementedError
 
 
 def at_least_zero(x: ArrayLike) -> Array:

@@ -7,6 +7,7 @@ Every law has `mean`, `variance`, `highest_moment` (the largest k with E[X^k] fi
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -74,8 +75,8 @@ class _GammaShaped(Law):
     """What erlang and gamma share: the gamma law of a shape and a mean."""
 
     @property
-    def _shape(self) -> float:
-        raise NotImplementedError
+    @abstractmethod
+    def _shape(self) -> float: ...
 
     @property
     def variance(self) -> float:

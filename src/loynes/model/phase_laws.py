@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Annotated, Literal
 
 import numpy as np
@@ -19,9 +20,9 @@ class _Phased(Law):
     """What phase_type and coxian share: the time until a small Markov chain stops."""
 
     @property
+    @abstractmethod
     def phases(self) -> tuple[Array, Array]:
         """Initial probabilities and the rates between phases."""
-        raise NotImplementedError
 
     @property
     def mean(self) -> float:
