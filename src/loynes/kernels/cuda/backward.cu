@@ -9,10 +9,7 @@ backward(unsigned stream, unsigned first_replica, Index initial, int confirmatio
     if (own >= slots) return;
     Slot slot = slot_of[own];
     State state;
-    state.place(shared, 0);
-    Jobs jobs;
-    jobs.stream = stream;
-    jobs.place(shared + State::SHARED);
+    const Jobs jobs = begin_team(stream, state);
     state.put(unfinished + own * SERVERS);
     for (int block = 0; block < budget && slot.sample != -2; ++block) {
         if (slot.sample < 0) {

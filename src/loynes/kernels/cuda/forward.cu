@@ -59,10 +59,7 @@ forward(unsigned stream, const unsigned *replicas, Index begin, Index end, int r
     const Index row = team();
     if (row >= rows) return;
     State state;
-    state.place(shared, 0);
-    Jobs jobs;
-    jobs.stream = stream;
-    jobs.place(shared + State::SHARED);
+    const Jobs jobs = begin_team(stream, state);
     state.put(W + row * SERVERS);
     const unsigned replica = replicas[row];
     const Tally tally{per_unit, rows, wait, square, none, bins + (Index)group[row] * NEEDS * BINS};

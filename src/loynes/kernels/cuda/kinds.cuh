@@ -16,3 +16,12 @@ __device__ constexpr int row_of(int kind) {
 }
 
 __device__ __forceinline__ int demand_of(int job_class, int kind) { return far_table.demand[job_class * KINDS + kind]; }
+
+// When a job of need K would start, at a block's start: the latest of the servers it takes.
+template <int K, class Entries> __device__ __forceinline__ Real start_of_need(const Entries &W) {
+    Real start = 0;
+#pragma unroll
+    for (int t = 0; t < KINDS; ++t)
+        if (NEED_DEMAND[K * KINDS + t] > 0) start = greater(start, W[first_of(t) + NEED_DEMAND[K * KINDS + t] - 1]);
+    return start;
+}

@@ -59,10 +59,7 @@ pile(unsigned stream, unsigned first_replica, Index begin, Index end, int rows, 
     const Index row = team();
     if (row >= rows) return;
     State state;
-    state.place(shared, 0);
-    Jobs jobs;
-    jobs.stream = stream;
-    jobs.place(shared + State::SHARED);
+    const Jobs jobs = begin_team(stream, state);
     state.put(H + row * SERVERS);
     Counts counts;
     counts.each_class(row, [&](int o, Index at) { counts.jobs[o] = jobs_of[at], counts.service[o] = service_of[at]; });

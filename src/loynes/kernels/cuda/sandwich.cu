@@ -24,11 +24,7 @@ sandwich(unsigned stream, unsigned first_replica, Index begin, Index end, int ro
     const Index row = team();
     if (row >= rows) return;
     State lower, upper;
-    lower.place(shared, 0);
-    upper.place(shared, 1);
-    Jobs jobs;
-    jobs.stream = stream;
-    jobs.place(shared + 2 * State::SHARED);
+    const Jobs jobs = begin_team(stream, lower, upper);
     lower.put(low + row * SERVERS);
     upper.put(high + row * SERVERS);
     Index at = met[row];
@@ -50,11 +46,7 @@ perfect(unsigned stream, unsigned first_replica, Index initial, Index longest, d
     if (own >= slots) return;
     Slot slot = slot_of[own];
     State lower, upper;
-    lower.place(shared, 0);
-    upper.place(shared, 1);
-    Jobs jobs;
-    jobs.stream = stream;
-    jobs.place(shared + 2 * State::SHARED);
+    const Jobs jobs = begin_team(stream, lower, upper);
     lower.put(unfinished + 2 * own * SERVERS);
     upper.put(unfinished + (2 * own + 1) * SERVERS);
     for (int block = 0; block < budget && slot.sample != -2; ++block) {

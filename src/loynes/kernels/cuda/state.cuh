@@ -49,4 +49,14 @@ __device__ __forceinline__ void give_losses(const State &state, Index row, const
     }
 }
 
+// Room in shared memory for a team's states, one a chain, and for its jobs.
+template <class... States> __device__ __forceinline__ Jobs begin_team(unsigned stream, States &...states) {
+    int chain = 0;
+    (states.place(shared, chain++), ...);
+    Jobs jobs;
+    jobs.stream = stream;
+    jobs.place(shared + sizeof...(States) * State::SHARED);
+    return jobs;
+}
+
 __device__ __forceinline__ Index team() { return (Index)blockIdx.x * TEAMS + threadIdx.x / LANES; }

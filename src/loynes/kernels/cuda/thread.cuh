@@ -1,15 +1,10 @@
 // One thread a replica: the workload in registers, and a copy in shared memory, [server][thread], for the shifted read
 // W[i + need], whose place differs from thread to thread. Rows past the last server hold +inf.
 #pragma once
-#include "jobs.cuh"
+#include "thread_team.cuh"
 
-constexpr int LANES = 1;
 constexpr int ROWS = SERVERS + LARGEST_NEED;
 constexpr int CHUNK = 24;  // shifted entries in flight
-
-__device__ __forceinline__ constexpr unsigned lane() { return 0; }
-__device__ __forceinline__ bool everywhere(bool here) { return here; }
-template <class T> __device__ __forceinline__ T from_first(T value) { return value; }
 
 struct State {
     Real W[SERVERS];
@@ -101,5 +96,3 @@ struct State {
         return sum;
     }
 };
-
-#include "thread_jobs.cuh"

@@ -2,14 +2,10 @@
 // strict order `floor`, the last start, stands for every entry below it until the block's end.
 #pragma once
 #include "kinds.cuh"
+#include "thread_team.cuh"
 
-constexpr int LANES = 1;
 constexpr int ROWS = row_of(KINDS);
 constexpr int CHUNK = 24;  // shifted entries in flight
-
-__device__ __forceinline__ constexpr unsigned lane() { return 0; }
-__device__ __forceinline__ bool everywhere(bool here) { return here; }
-template <class T> __device__ __forceinline__ T from_first(T value) { return value; }
 
 struct State {
     Real W[SERVERS];
@@ -108,14 +104,7 @@ struct State {
         return bottom;
     }
 
-    // When a job of need K would start, at a block's start.
-    template <int K> __device__ __forceinline__ Real at_need() const {
-        Real start = 0;
-#pragma unroll
-        for (int t = 0; t < KINDS; ++t)
-            if (NEED_DEMAND[K * KINDS + t] > 0) start = greater(start, W[first_of(t) + NEED_DEMAND[K * KINDS + t] - 1]);
-        return start;
-    }
+    template <int K> __device__ __forceinline__ Real at_need() const { return start_of_need<K>(W); }
 
     // Under strict order: for how long the units of a kind idle until `start`, at a block's start.
     template <int T> __device__ __forceinline__ Real idle_until(Real start) const {
@@ -125,5 +114,3 @@ struct State {
         return sum;
     }
 };
-
-#include "thread_jobs.cuh"

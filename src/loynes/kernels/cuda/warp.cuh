@@ -2,13 +2,7 @@
 // (32 g + l) ENTRIES .. + ENTRIES - 1 in registers. Every need is a compile-time constant, so a shift is a renaming of
 // registers and at most min(need, ENTRIES) shuffles a segment. Segments that a job cannot change are passed over.
 #pragma once
-#include "jobs.cuh"
-
-constexpr int LANES = 32;
-
-__device__ __forceinline__ unsigned lane() { return threadIdx.x & 31; }
-__device__ __forceinline__ bool everywhere(bool here) { return __all_sync(ALL, here); }
-template <class T> __device__ __forceinline__ T from_first(T value) { return __shfl_sync(ALL, value, 0); }
+#include "warp_team.cuh"
 
 constexpr int SEGMENT = 32 * ENTRIES;
 
@@ -157,5 +151,3 @@ struct State {
         return sum;
     }
 };
-
-#include "warp_jobs.cuh"

@@ -1,12 +1,6 @@
 // One warp a replica, the workload in shared memory: any number of servers that fits there, any needs.
 #pragma once
-#include "jobs.cuh"
-
-constexpr int LANES = 32;
-
-__device__ __forceinline__ unsigned lane() { return threadIdx.x & 31; }
-__device__ __forceinline__ bool everywhere(bool here) { return __all_sync(ALL, here); }
-template <class T> __device__ __forceinline__ T from_first(T value) { return __shfl_sync(ALL, value, 0); }
+#include "warp_team.cuh"
 
 constexpr int TOGETHER = 4;  // rows of 32 entries that are read before any is written
 
@@ -88,5 +82,3 @@ struct State {
         return sum;
     }
 };
-
-#include "warp_jobs.cuh"

@@ -1,12 +1,7 @@
 // As wide.cuh, with one ordered vector a kind, one after the other in shared memory.
 #pragma once
 #include "kinds.cuh"
-
-constexpr int LANES = 32;
-
-__device__ __forceinline__ unsigned lane() { return threadIdx.x & 31; }
-__device__ __forceinline__ bool everywhere(bool here) { return __all_sync(ALL, here); }
-template <class T> __device__ __forceinline__ T from_first(T value) { return __shfl_sync(ALL, value, 0); }
+#include "warp_team.cuh"
 
 constexpr int TOGETHER = 4;  // rows of 32 entries that are read before any is written
 
@@ -108,13 +103,7 @@ struct State {
         return bottom;
     }
 
-    template <int K> __device__ __forceinline__ Real at_need() const {
-        Real start = 0;
-#pragma unroll
-        for (int t = 0; t < KINDS; ++t)
-            if (NEED_DEMAND[K * KINDS + t] > 0) start = greater(start, W[first_of(t) + NEED_DEMAND[K * KINDS + t] - 1]);
-        return start;
-    }
+    template <int K> __device__ __forceinline__ Real at_need() const { return start_of_need<K>(W); }
 
     template <int T> __device__ __forceinline__ Real idle_until(Real start) const {
         Real sum = 0;
@@ -131,5 +120,3 @@ struct State {
         return sum;
     }
 };
-
-#include "warp_jobs.cuh"

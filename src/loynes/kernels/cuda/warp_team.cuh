@@ -1,6 +1,12 @@
-// Jobs for a warp: each lane draws one of the next 32 and leaves it in shared memory for all.
+// One warp a replica, and its jobs: each lane draws one of the next 32 and leaves it in shared memory for all.
 #pragma once
 #include "jobs.cuh"
+
+constexpr int LANES = 32;
+
+__device__ __forceinline__ unsigned lane() { return threadIdx.x & 31; }
+__device__ __forceinline__ bool everywhere(bool here) { return __all_sync(ALL, here); }
+template <class T> __device__ __forceinline__ T from_first(T value) { return __shfl_sync(ALL, value, 0); }
 
 constexpr unsigned WHOLE_GROUP = (1u << GROUP) - 1;
 constexpr int BRANCHING_STEPS = UNROLLED_BRANCHING;

@@ -1,6 +1,12 @@
-// Jobs for a thread: drawn as they come.
+// One thread a replica, and its jobs: drawn as they come.
 #pragma once
 #include "jobs.cuh"
+
+constexpr int LANES = 1;
+
+__device__ __forceinline__ constexpr unsigned lane() { return 0; }
+__device__ __forceinline__ bool everywhere(bool here) { return here; }
+template <class T> __device__ __forceinline__ T from_first(T value) { return value; }
 
 constexpr int UNROLLED = GROUP;
 
