@@ -133,8 +133,7 @@ def sandwich(arrivals: int = 128 * 500) -> None:
         place = np.array([r[0] for r in part]) * shift
         low, high = (np.array([r[k] for r in part]) for k in (2, 3))
         axis.vlines(place, np.maximum(low, 1), high, color=colour, lw=5, label=label)
-    axis.axhline(exact, color="black", lw=0.8)
-    axis.text(burn_ins[-1], exact * 1.6, f"exact {exact:.2f}", fontsize=8.5, ha="center")
+    axis.axhline(exact, color="black", lw=0.8, label=f"exact: {exact:.2f}")
     axis.set_xscale("log", base=2)
     axis.set_yscale("log")
     axis.set_xticks(burn_ins[::2], [f"{n:,}" for n in burn_ins[::2]])

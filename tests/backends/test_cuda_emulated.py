@@ -159,3 +159,18 @@ def test_jobs(engine: tuple[Model, cuda.Engine], law: str) -> None:
         np.testing.assert_array_equal(out[0], expected.job_class)
         np.testing.assert_allclose(out[1].astype(float), expected.service, rtol=tolerance)
         np.testing.assert_allclose(out[2].astype(float), expected.gap, rtol=tolerance)
+
+
+@pytest.mark.parametrize("engine", [("thread", 32)], indirect=True)
+def test_the_float_logarithm_is_within_2_ulp(engine: tuple[Model, cuda.Engine]) -> None:
+    """Services of mean 1 are the logarithm itself; 1.83 ulp is the worst of 12 million in a search for it."""
+    model = load({"servers": 2, "classes": [
+        {"need": 1, "probability": 1.0, "service": {"law": "exponential", "mean": 1.0}}
+    ]})  # fmt: skip
+    table, count = job_table(model, 1.0), 1_000_000
+    kernel = emulator.Kernel("drawn", compiled.shape_of(table, bits=32, form=compiled.THREAD), table, 4)
+    out = [np.zeros(count, kind) for kind in (np.int32, np.float32, np.float32)]
+    kernel(count, np.uint32(0), np.uint32(5), np.int64(0), np.int32(count), *out)
+    exact = draw(table, 4, 0, 5, np.arange(count))
+    for ours, theirs in ((out[1], exact.service), (out[2], exact.gap)):
+        assert np.max(np.abs(ours.astype(float) - theirs) / np.spacing(theirs.astype(np.float32))) <= 2.0

@@ -205,7 +205,8 @@ def evaluate(
         list[float] | None, typer.Option("--exceeds", metavar="X", help="Also P(wait > X). Repeatable.")
     ] = None,
     replicas: Annotated[
-        int | None, typer.Option("--replicas", help="Independent chains (sandwich, forward); default 128 or fewer.")
+        int | None,
+        typer.Option("--replicas", help="Independent chains (sandwich, forward); default 128, on a GPU more."),
     ] = None,
     burn_in: Annotated[
         int | None,

@@ -130,6 +130,8 @@ class Evaluation:
         need = {c.label: c.need_text for c in self.model.classes}
         rows += [(name, need[name], *_row(waits)) for name, waits in self.classes.items()]
         title = f"{self.model.label}: waits at rate {self.rate:.6g} ({self.load:.1%} of the threshold)"
+        if self.model.order != "fcfs":
+            title += f", {self.model.order}"
         asked = tuple(f"wait > {x:.15g}" for x in self.overall.exceeds)
         columns = ("class", "need", "mean wait", "p50", "p95", "p99", "no wait", *asked, "mean response")
         return Table(title, columns, tuple(rows), ("p50", "mean response", "p99", "need", "no wait"))
