@@ -31,7 +31,7 @@ from loynes.kernels.reference import BLOCK
 from loynes.kernels.tally import BINS, new_tally
 from loynes.model import Model, builtin_names, load
 from loynes.threshold.controls import Mix
-from rates import RATES, forward_rate
+from rates import RATES, forward_rate, two_kinds
 
 SIZES = (8, 20, 32, 64, 96, 128, 192, 256, 512, 1024, 2048, 4096)
 WANTED = {"five-class-exponential": 120e9, "one-or-all": 20e9, "borg-cell-b": 4e9}
@@ -62,7 +62,7 @@ def forward(model: Model, rate: float, shape: compiled.Shape, observe: bool = Tr
     kernel = Kernel("forward", shape, table, 1)
     rows, kinds = kernel.resident, len(needs.need)
     W = cp.zeros((rows, model.servers), shape.real)
-    wait, square, loss = cp.zeros((kinds, rows)), cp.zeros((kinds, rows)), cp.zeros(rows)
+    wait, square, loss = cp.zeros((kinds, rows)), cp.zeros((kinds, rows)), cp.zeros((rows, len(model.kinds)))
     none, bins = cp.zeros((kinds, rows), cp.uint32), cp.zeros((MOST_GROUPS, kinds, BINS), cp.uint32)
     number, group = cp.arange(rows, dtype=cp.uint32), cp.arange(rows, dtype=cp.int32) % MOST_GROUPS
     idled, position = cp.asarray(looked_at(shape, needs)), [0]
@@ -89,7 +89,7 @@ def pile(model: Model, shape_options: dict[str, Any]) -> float:
     of_class, waits_for = cp.asarray(mix.blockers.of_class.astype(np.int32)), cp.asarray(mix.blockers.waits_for)
     heap = [
         cp.zeros(rows),
-        cp.zeros(rows),
+        cp.zeros((rows, len(model.kinds))),
         cp.zeros((rows, len(table.need)), cp.int64),
         cp.zeros((rows, len(table.need))),
     ]
@@ -191,6 +191,31 @@ def kernels(with_cpu: bool) -> None:
                 giga(WANTED[name]) if bits == 32 else "", f"{giga(both)} ({compiled.FORMS[pair.form]})",
                 f"{both / single:.0%}", giga(pile(model, {"bits": bits})), giga(backward(model, rate, shape)),
                 f"{core / 1e6:.1f} M", f"{single / core:.0f}", *parts,
+            )  # fmt: skip
+            print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def kinds() -> None:
+    """Several kinds of servers, at half the ideal rate."""
+    print("\n| model | bits | form | registers | forward | sandwich | pile | backward | core | ratio |")
+    print("| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for name, model in (
+        ("64 and 8 units", two_kinds()),
+        ("the same, reserving", two_kinds().with_discipline("reserving")),
+        ("cpu-gpu-mix", load("cpu-gpu-mix")),
+        ("cpu-memory-mix", load("cpu-memory-mix")),
+    ):
+        rate = 0.5 * model.ideal
+        core = forward_rate(model, rate, 1, seconds=1.0)
+        for bits in (32, 64):
+            table = job_table(model, rate)
+            shape, pair = compiled.shape_of(table, bits=bits), compiled.shape_of(table, bits=bits, chains=2)
+            single, kernel = forward(model, rate, shape)
+            both = giga(sandwich(model, rate, pair)) if pair.shared <= compiled.MOST_SHARED else "does not fit"
+            cells = (
+                name, str(bits), compiled.FORMS[shape.form], str(kernel.registers), giga(single), both,
+                giga(pile(model, {"bits": bits})), giga(backward(model, rate, shape)), f"{core / 1e6:.1f} M",
+                f"{single / core:.0f}",
             )  # fmt: skip
             print("| " + " | ".join(cells) + " |", flush=True)
 
@@ -327,7 +352,7 @@ def bias() -> None:
 def agreement() -> None:
     """Both backends on every built-in model: intervals of 99% that must overlap."""
     print("\n| model | load | CPU | GPU | CPU took | GPU took |\n| --- | ---: | ---: | ---: | ---: | ---: |")
-    for name in [name for name in builtin_names() if load(name).plain]:
+    for name in builtin_names():
         at = 0.5 if name in ("borg-cell-b", "five-class-pareto") else 0.7
         rate = at * loynes.stability(name, precision=0.01).threshold.estimate
         found = [loynes.evaluate(name, rate=rate, precision=0.03, backend=backend) for backend in ("cpu", "cuda")]
@@ -341,12 +366,12 @@ def agreement() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("check", "forms", "variants", "kernels", "answers", "bias", "agreement"):
+    for name in ("check", "forms", "variants", "kernels", "kinds", "answers", "bias", "agreement"):
         parser.add_argument(f"--{name}", action="store_true", help=f"only: {name}")
     parser.add_argument("--no-cpu", action="store_true", help="leave out the CPU's rates")
     options = parser.parse_args()
-    parts = {"check": check, "kernels": lambda: kernels(not options.no_cpu), "forms": forms, "variants": variants,
-             "answers": answers, "bias": bias, "agreement": agreement}  # fmt: skip
+    parts = {"check": check, "kernels": lambda: kernels(not options.no_cpu), "kinds": kinds, "forms": forms,
+             "variants": variants, "answers": answers, "bias": bias, "agreement": agreement}  # fmt: skip
     chosen = [part for name, part in parts.items() if getattr(options, name)]
     cp = cupy()
     properties = cp.cuda.runtime.getDeviceProperties(0)

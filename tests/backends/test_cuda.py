@@ -21,7 +21,7 @@ from loynes.kernels.backends import backend, settle
 from loynes.kernels.cpu import engine as cpu
 from loynes.kernels.cuda import compiled
 from loynes.kernels.cuda import engine as engine_module
-from loynes.kernels.cuda.device import Kernel, missing
+from loynes.kernels.cuda.device import SLOW_DOUBLES, Kernel, missing
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.tally import new_heap, new_tally
 from loynes.model import Model, builtin_names, load
@@ -200,15 +200,18 @@ def test_jobs_in_double_are_the_reference(law: str) -> None:
 @gpu
 @pytest.mark.parametrize("law", sorted(LAWS))
 def test_jobs_in_float_are_close(law: str) -> None:
-    """To 2.5 units of 2^-23: two of the logarithm, and half a one of the mean, itself a float."""
+    """To 1.5 units of the last place, where doubles are fast."""
+    import cupy as cp
+
     model = model_of(20, [1, 5, 20], law)
     table = job_table(model, 0.5 * model.ideal)
     count = 4_000_000
     expected = draw(table, 9, 0, 5, np.arange(-5000, count - 5000))
     job_class, service, gap = drawn(table, 32, count)
     np.testing.assert_array_equal(job_class, expected.job_class)
-    np.testing.assert_allclose(service.astype(float), expected.service, rtol=2.5 * 2.0**-23)
-    np.testing.assert_allclose(gap.astype(float), expected.gap, rtol=2.5 * 2.0**-23)
+    most = 1.5 if cp.cuda.Device().attributes["SingleToDoublePrecisionPerfRatio"] <= SLOW_DOUBLES else 3.5
+    for ours, theirs in ((service, expected.service), (gap, expected.gap)):
+        assert np.max(np.abs(ours - theirs) / np.spacing(theirs.astype(np.float32)).astype(float)) <= most
 
 
 @gpu

@@ -144,12 +144,17 @@ def test_floats_stay_close(engine: tuple[Model, cuda.Engine]) -> None:
     np.testing.assert_allclose(gpu.fetch(W), V, rtol=1e-4, atol=1e-4)
 
 
+def off_by(ours: np.ndarray, theirs: np.ndarray) -> float:
+    """The largest difference, in units of the last place of ours."""
+    return float(np.max(np.abs(ours - theirs) / np.spacing(theirs.astype(ours.dtype)).astype(float)))
+
+
 @pytest.mark.parametrize("law", sorted(LAWS))
 @pytest.mark.parametrize("engine", [("thread", 64)], indirect=True)
 def test_jobs(engine: tuple[Model, cuda.Engine], law: str) -> None:
     model = model_of(9, 1, 5, law=law)
     table = job_table(model, 1.0)
-    for bits, tolerance in ((64, 0.0), (32, 2.5 * 2.0**-23)):
+    for bits, most in ((64, 0.0), (32, 1.5)):
         shape = compiled.shape_of(table, bits=bits, form=compiled.THREAD)
         kernel = emulator.Kernel("drawn", shape, table, 9)
         count = 2000
@@ -157,20 +162,23 @@ def test_jobs(engine: tuple[Model, cuda.Engine], law: str) -> None:
         kernel(count, np.uint32(0), np.uint32(5), np.int64(-500), np.int32(count), *out)
         expected = draw(table, 9, 0, 5, np.arange(-500, count - 500))
         np.testing.assert_array_equal(out[0], expected.job_class)
-        np.testing.assert_allclose(out[1].astype(float), expected.service, rtol=tolerance)
-        np.testing.assert_allclose(out[2].astype(float), expected.gap, rtol=tolerance)
+        assert off_by(out[1], expected.service) <= most
+        assert off_by(out[2], expected.gap) <= most
 
 
+@pytest.mark.parametrize(("slow_doubles", "most"), [(False, 1.5), (True, 3.5)])
 @pytest.mark.parametrize("engine", [("thread", 32)], indirect=True)
-def test_the_float_logarithm_is_within_2_ulp(engine: tuple[Model, cuda.Engine]) -> None:
-    """Services of mean 1 are the logarithm itself; 1.83 ulp is the worst of 12 million in a search for it."""
+def test_exponential_times_in_float(engine: tuple[Model, cuda.Engine], slow_doubles: bool, most: float) -> None:
+    """In units of the last place. Half of one is the rounding that any float has."""
     model = load({"servers": 2, "classes": [
-        {"need": 1, "probability": 1.0, "service": {"law": "exponential", "mean": 1.0}}
+        {"need": 1, "probability": 0.5, "service": {"law": "exponential", "mean": 1.7}},
+        {"need": 2, "probability": 0.5, "service": {"law": "exponential", "mean": 0.3}},
     ]})  # fmt: skip
-    table, count = job_table(model, 1.0), 1_000_000
-    kernel = emulator.Kernel("drawn", compiled.shape_of(table, bits=32, form=compiled.THREAD), table, 4)
+    table, count = job_table(model, 0.7), 1_000_000
+    shape = compiled.shape_of(table, bits=32, form=compiled.THREAD)
+    kernel = emulator.Kernel("drawn", shape, table, 4, slow_doubles)
     out = [np.zeros(count, kind) for kind in (np.int32, np.float32, np.float32)]
     kernel(count, np.uint32(0), np.uint32(5), np.int64(0), np.int32(count), *out)
     exact = draw(table, 4, 0, 5, np.arange(count))
-    for ours, theirs in ((out[1], exact.service), (out[2], exact.gap)):
-        assert np.max(np.abs(ours.astype(float) - theirs) / np.spacing(theirs.astype(np.float32))) <= 2.0
+    assert off_by(out[1], exact.service) <= most
+    assert off_by(out[2], exact.gap) <= most

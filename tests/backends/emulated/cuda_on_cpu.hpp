@@ -44,6 +44,12 @@ inline float __int_as_float(int x) { return same_bits<float>(x); }
 inline int __float_as_int(float x) { return same_bits<int>(x); }
 inline double __longlong_as_double(long long x) { return same_bits<double>(x); }
 inline long long __double_as_longlong(double x) { return same_bits<long long>(x); }
+inline int __double2hiint(double x) { return (int)(__double_as_longlong(x) >> 32); }
+inline int __double2loint(double x) { return (int)__double_as_longlong(x); }
+inline double __hiloint2double(int high, int low) {
+    return __longlong_as_double((long long)high << 32 | (unsigned)low);
+}
+inline double __fma_rn(double x, double y, double z) { return std::fma(x, y, z); }
 inline float __fmaf_rn(float x, float y, float z) { return std::fma(x, y, z); }
 inline unsigned atomicAdd(unsigned *at, unsigned more) { return std::atomic_ref<unsigned>(*at).fetch_add(more); }
 

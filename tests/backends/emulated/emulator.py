@@ -69,17 +69,17 @@ class Kernel:
 
     folder: Path  # where libraries are kept
 
-    def __init__(self, name: str, shape: Shape, table: JobTable, seed: int) -> None:
+    def __init__(self, name: str, shape: Shape, table: JobTable, seed: int, slow_doubles: bool = False) -> None:
         self.shape = replace(shape, threads=THREADS)
-        self._library = ctypes.CDLL(str(self._build(name)))
+        self._library = ctypes.CDLL(str(self._build(name, "#define DOUBLES_ARE_SLOW\n" if slow_doubles else "")))
         self._grid = np.ascontiguousarray(table.grid)
         record = table_bytes(self.shape, table, self._grid.ctypes.data)
         keys = np.array(round_keys(seed), np.uint32).tobytes()
         for symbol, data in (("table", record), ("far_table", record), ("keys", keys)):
             ctypes.memmove(ctypes.addressof(ctypes.c_char.in_dll(self._library, symbol)), data, len(data))
 
-    def _build(self, name: str) -> Path:
-        emulated = f"""#include "{HERE}/cuda_on_cpu.hpp"
+    def _build(self, name: str, defined: str) -> Path:
+        emulated = f"""{defined}#include "{HERE}/cuda_on_cpu.hpp"
 {self.shape.source(name)}
 alignas(16) char shared[{max(self.shape.shared, 16)}];
 extern "C" void go(unsigned blocks, void **arguments) {{ launch({name}, blocks, THREADS, LANES > 1, arguments); }}

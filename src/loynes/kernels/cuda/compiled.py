@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.errors import UsageError
-from loynes.inputs.tables import EXPONENTIAL, JobTable, class_probabilities
+from loynes.inputs.tables import JobTable, class_probabilities
 
 SOURCES = Path(__file__).parent
 KERNELS = {"forward": "forward", "pile": "pile", "backward": "backward", "sandwich": "sandwich", "perfect": "sandwich",
@@ -192,7 +192,7 @@ def shape_of(table: JobTable, blockers: int = 0, *, bits: int = 32, chains: int 
         by_odds=by_odds,
         branches=len(table.recipe),
         blockers=blockers,
-        simple=bool(table.simple and np.all(table.recipe == EXPONENTIAL)),
+        simple=table.simple,
         saturated=table.gap_mean == 0.0,
         threads=threads,
         segments=segments,
@@ -223,7 +223,7 @@ def _shape_of_kinds(table: JobTable, blockers: int, bits: int, chains: int, form
         by_odds=tuple(int(need) for need in np.unique(table.need)),
         branches=len(table.recipe),
         blockers=blockers,
-        simple=bool(table.simple),
+        simple=table.simple,
         saturated=table.gap_mean == 0.0,
         threads=threads,
         segments=1,
@@ -253,15 +253,13 @@ def table_bytes(shape: Shape, table: JobTable, grid_pointer: int) -> bytes:
         ("p", "f8", branches),
         ("q", "f8", branches),
         ("r", "f8", branches),
-        ("gap_mean_float", "f4", 1),
-        ("p_float", "f4", branches),
         ("grid", "u8", 1),
     ]
     layout = np.dtype([(name, kind, (size,)) for name, kind, size in fields], align=True)
     record = np.zeros((), layout)
     for name in ("need", "first", "recipe", "low", "stretch", "p", "q", "r"):
         record[name] = getattr(table, name)
-    record["gap_mean"], record["gap_mean_float"], record["p_float"] = table.gap_mean, table.gap_mean, table.p
+    record["gap_mean"] = table.gap_mean
     record["cut"] = _cuts(table)
     record["kind"] = shape.kind_of_class
     record["needs"] = [sum(need) for need in shape.need_demand] if shape.units else sorted(shape.by_odds)

@@ -13,6 +13,9 @@ from loynes.inputs.philox import ROUNDS, WEYL_0, WEYL_1
 from loynes.inputs.tables import JobTable
 from loynes.kernels.cuda.compiled import MOST_SHARED, OPTIONS, SOURCES, Shape, table_bytes
 
+# Where a float operation takes less than this part of a double's time, exponential times are computed in floats alone.
+SLOW_DOUBLES = 4
+
 
 @lru_cache(maxsize=1)
 def missing() -> str | None:
@@ -43,6 +46,8 @@ def cupy() -> Any:
 @lru_cache(maxsize=64)
 def _module(shape: Shape, kernel: str, device: int) -> Any:
     options = (*OPTIONS, f"-I{SOURCES}")
+    if cupy().cuda.Device(device).attributes["SingleToDoublePrecisionPerfRatio"] > SLOW_DOUBLES:
+        options += ("-DDOUBLES_ARE_SLOW",)
     return cupy().RawModule(code=shape.source(kernel), options=options, backend="nvrtc")
 
 

@@ -1,6 +1,7 @@
-// Jobs from random words: in double bit for bit loynes.inputs.jobs, in float to a few units of the last place.
+// Jobs from random words: in double bit for bit loynes.inputs.jobs, in float those rounded.
 #pragma once
 #include "elementary.cuh"
+#include "exponential.cuh"
 #include "philox.cuh"
 
 // The model's randomness (loynes.inputs.tables), filled in before a launch.
@@ -14,7 +15,6 @@ struct Table {
     int demand[CLASSES * KINDS];  // [class][kind], where there are several kinds
     int recipe[BRANCHES];
     double low[BRANCHES], stretch[BRANCHES], p[BRANCHES], q[BRANCHES], r[BRANCHES];
-    float gap_mean_float, p_float[BRANCHES];
     const double *grid;
 };
 
@@ -39,13 +39,13 @@ constexpr int FEW_CLASSES = 8;
 
 // The means of a few classes, kept in registers: constant memory would be read anew for every job.
 struct Means {
-    float gap, service[CLASSES <= FEW_CLASSES ? CLASSES : 1];
+    Mean gap, service[CLASSES <= FEW_CLASSES ? CLASSES : 1];
 
     __device__ __forceinline__ void load() {
-        gap = far_table.gap_mean_float;
+        gap = far_table.gap_mean;
         if (CLASSES <= FEW_CLASSES)
 #pragma unroll
-            for (int k = 0; k < CLASSES; ++k) service[k] = far_table.p_float[k];
+            for (int k = 0; k < CLASSES; ++k) service[k] = far_table.p[k];
     }
 };
 
@@ -102,10 +102,6 @@ __device__ inline double serve(int c, double u) {
     return exp_double(interpolate((int)t.r[branch], -energy + -log_double(1.0 - u)));
 }
 
-__device__ __forceinline__ double long_uniform(unsigned high, unsigned low) {
-    return ((double)(((Index)high << 20) | (low >> 12)) + 0.5) * 0x1p-52;
-}
-
 // The job at an index: word 0 picks the class, word 1 the gap, words 2 and 3 the service.
 __device__ __forceinline__ Job draw(const Means &means, unsigned stream, unsigned replica, unsigned low,
                                     unsigned high) {
@@ -113,13 +109,13 @@ __device__ __forceinline__ Job draw(const Means &means, unsigned stream, unsigne
     Job job;
     job.job_class = pick_class(word.x);
 #if BITS == 64
-    job.gap = SATURATED ? 0.0 : -log_double(((double)word.y + 0.5) * 0x1p-32) * table.gap_mean;
+    job.gap = SATURATED ? 0.0 : -log_double(short_uniform(word.y)) * table.gap_mean;
     job.service = serve(job.job_class, long_uniform(word.z, word.w));
     job.need = KIND_IS_NEED ? far_table.need[job.job_class] : far_table.kind[job.job_class];
 #else
-    job.gap = SATURATED ? 0.0f : energy_float(word.y, 0x80000000u) * means.gap;
+    job.gap = SATURATED ? 0.0f : short_exponential(word.y, means.gap);
     if (SIMPLE && CLASSES <= FEW_CLASSES) {
-        float mean = means.service[0];
+        Mean mean = means.service[0];
         job.need = KIND_IS_NEED ? NEED_OF_CLASS[0] : KIND_OF_CLASS[0];
 #pragma unroll
         for (int k = 1; k < CLASSES; ++k) {
@@ -128,11 +124,11 @@ __device__ __forceinline__ Job draw(const Means &means, unsigned stream, unsigne
                 job.need = KIND_IS_NEED ? NEED_OF_CLASS[k] : KIND_OF_CLASS[k];
             }
         }
-        job.service = mean * energy_float(word.z, (word.w & 0xFFFFF000u) | 0x800u);
+        job.service = long_exponential(word.z, word.w, mean);
     } else {
         job.need = KIND_IS_NEED ? far_table.need[job.job_class] : far_table.kind[job.job_class];
         if (SIMPLE)
-            job.service = far_table.p_float[job.job_class] * energy_float(word.z, (word.w & 0xFFFFF000u) | 0x800u);
+            job.service = long_exponential(word.z, word.w, far_table.p[job.job_class]);
         else
             job.service = (float)serve(job.job_class, long_uniform(word.z, word.w));
     }
