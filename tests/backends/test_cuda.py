@@ -121,7 +121,10 @@ def test_without_a_gpu() -> None:
         assert settle("auto", 1e9, five) == "cpu"
     assert settle("auto", 0.1, five) == "auto"
     assert settle("auto", 1e9, five._replace(servers=100_000)) == "auto"
-    assert settle("auto", 1e9, job_table(load("cpu-gpu-mix"), 1.0)) == "auto"
+    mix = load("cpu-gpu-mix")
+    assert settle("auto", 1e9, job_table(mix, 1.0)) == settle("auto", 1e9, five)
+    assert settle("auto", 1e9, job_table(mix.with_discipline("random"), 1.0)) == "auto"
+    assert settle("auto", 1e9, job_table(load("cpu-memory-mix"), 1.0)) == "auto"
     assert settle("cuda", 0.0, five) == "cuda"
     with pytest.raises(UsageError, match="must be one of auto, cpu, cuda, cuda:64"):
         backend("tpu")

@@ -14,8 +14,10 @@ NAMES = ("auto", "cpu", "cuda", "cuda:64")
 
 # A question that the CPU would answer sooner, in seconds, than a GPU's first launch takes is left to it.
 WORTH_A_GPU = 5.0
-# A pair of workload vectors has to fit into a multiprocessor's shared memory.
+# A pair of workload vectors has to fit into a multiprocessor's shared memory. Of several kinds, a GPU passes over all
+# units at every job, and with very many of them does no better than a few cores with their run lists.
 MOST_ON_GPU = 28_000
+MOST_OF_SEVERAL_KINDS = 4096
 
 
 def backend(name: str) -> Any:
@@ -44,7 +46,8 @@ def warm_up(name: str) -> None:
 
 def settle(name: str, seconds: float, table: JobTable) -> str:
     """The backend for a question that would take the CPU about so many seconds: what `auto` stands for."""
-    if name != "auto" or seconds < WORTH_A_GPU or table.servers > MOST_ON_GPU or not table.plain:
+    most = MOST_ON_GPU if table.plain else MOST_OF_SEVERAL_KINDS
+    if name != "auto" or seconds < WORTH_A_GPU or table.servers > most or table.specific.any():
         return name
     from loynes.kernels.cuda.device import missing
 

@@ -45,10 +45,10 @@ def cupy() -> Any:
 
 @lru_cache(maxsize=64)
 def _module(shape: Shape, kernel: str, device: int) -> Any:
-    options = (*OPTIONS, f"-I{SOURCES}")
+    options = [*OPTIONS, f"-I{SOURCES}"]
     if cupy().cuda.Device(device).attributes["SingleToDoublePrecisionPerfRatio"] > SLOW_DOUBLES:
-        options += ("-DDOUBLES_ARE_SLOW",)
-    return cupy().RawModule(code=shape.source(kernel), options=options, backend="nvrtc")
+        options.append("-DDOUBLES_ARE_SLOW")
+    return cupy().RawModule(code=shape.source(kernel), options=tuple(options), backend="nvrtc")
 
 
 def round_keys(seed: int) -> list[int]:

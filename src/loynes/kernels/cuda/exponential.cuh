@@ -32,11 +32,12 @@ typedef double Mean;
 // all in float, and most of them for units that a step leaves idle.
 __device__ __forceinline__ float exponential(double u, Mean mean) {
     const int high = __double2hiint(u);
-    const int exponent = (high - 0x3FE55555) & 0xFFF00000;
-    const double f = __hiloint2double(high - exponent, __double2loint(u)) - 1.0;
+    const int exponent = (high + 0xAAAAB) & 0xFFF00000;  // 0x3FF00000 + 2^20 k, for u = 2^k (1 + f)
+    const double f = __hiloint2double(high - exponent + 0x3FF00000, __double2loint(u)) - 1.0;
+    const double k = __hiloint2double(0x43300000, exponent) - (0x1p52 + 0x3FF00000);  // 2^20 k: no slow conversion
     const float g = (float)f;
     const double rest = (double)(g * g * bend(g));
-    return (float)(__fma_rn((double)(exponent >> 20), -0x1.62e42fefa39efp-1, -f - rest) * mean);
+    return (float)(__fma_rn(k, -0x1.62e42fefa39efp-21, -f - rest) * mean);
 }
 
 __device__ __forceinline__ float short_exponential(unsigned word, Mean mean) {
