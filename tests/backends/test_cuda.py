@@ -356,16 +356,24 @@ def test_samples_are_the_cpu_s(servers: int, needs: list[int]) -> None:
 def test_several_kinds_are_the_cpu_s(name: str, discipline: str) -> None:
     model = load(name).with_discipline(discipline)
     table, needs, mix = job_table(model, 0.4 * model.ideal), needs_of(model), Mix.of(model)
-    rows, jobs, found = 3, 20 * BLOCK, []
+    rows, jobs = 3, 20 * BLOCK
+    found: list[list[np.ndarray]] = []
     for engine in (cpu, gpu_engine()):
         W, tally = engine.hold(np.zeros((rows, model.servers))), new_tally(rows, len(needs.need), 1.0, 2)
         engine.run_forward(table, needs, 3, 0, np.arange(rows), np.arange(rows), 0, jobs, False, W, tally)
         H, heap = engine.hold(np.zeros((rows, model.servers))), new_heap(rows, len(table.need), len(mix.blocking), 2)
         engine.run_pile(job_table(model, None), needs, mix.blockers, 3, 1, 0, jobs, H, heap)
         heap.loss[:] = 0.0
-        samples, length, doublings = np.empty((8, model.servers)), np.empty(8, np.int64), np.empty(8, np.int64)
-        engine.run_perfect(table, 5, 0, 11, 2 * BLOCK, 1 << 20, 20.0, 1.5, samples, length, doublings)
-        found.append((engine.fetch(W), engine.fetch(H), *heap, samples, length, doublings))
+        found.append([engine.fetch(W), engine.fetch(H), *heap])
+        for run, options in (
+            (engine.run_backward, (2 * BLOCK, 1, 1 << 20)),
+            (engine.run_perfect, (2 * BLOCK, 1 << 20, 20.0, 1.5)),
+        ):
+            if run == engine.run_perfect and name == "cpu-memory-mix":
+                continue  # a pair of its states in double is more than a multiprocessor holds
+            samples, length, doublings = np.empty((8, model.servers)), np.empty(8, np.int64), np.empty(8, np.int64)
+            run(table, 5, 0, 11, *options, samples, length, doublings)
+            found[-1] += [samples, length, doublings]
     for ours, theirs in zip(*found, strict=True):
         np.testing.assert_array_equal(theirs, ours)
 

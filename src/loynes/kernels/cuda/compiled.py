@@ -175,7 +175,7 @@ def shape_of(table: JobTable, blockers: int = 0, *, bits: int = 32, chains: int 
         while threads > 32 and chains * s * threads // 32 * bits // 8 > MOST_SHARED // 4:
             threads //= 2
     if form == THREAD:
-        group = 7  # divides the 63 jobs that are drawn while another is served
+        group = 7 if bits == 32 and chains * s <= 32 else 3  # divide 63, the jobs drawn while another is served
         rows = chains * (s + int(distinct[-1]))
         while threads < 512 and rows * 2 * threads * bits // 8 <= MOST_SHARED // 3:
             threads *= 2
