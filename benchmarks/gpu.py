@@ -224,7 +224,7 @@ def counted(shape: compiled.Shape) -> tuple[float, float, float]:
     """Of one step, by lane: instructions issued, those of the min/max unit, shared-memory words (docs/gpu.md)."""
     s, entries = shape.servers, shape.segments * shape.entries
     if shape.form == compiled.THREAD:
-        return 4.0 * s + 119.0, 2.0 * s + 49.0, 2.0 * s
+        return 4.0 * s + 112.0, 2.0 * s + 47.0, 2.0 * s
     if shape.form == compiled.WARP:
         return 32.0 * (2.0 * entries + 14.0), 32.0 * (2.0 * entries + 6.0), 8.0
     rows = -(-s // 32)
