@@ -83,3 +83,8 @@ def typed_models(draw: Any, specific: bool = True, disciplines: tuple[str, ...] 
         law = LAWS[draw(st.sampled_from(["exponential", "erlang", "deterministic", "hyperexponential"]))]
         classes.append({"need": need, "specific": own, "probability": 1.0 / count, "service": law})
     return load({"resources": units, "classes": classes, "discipline": draw(st.sampled_from(disciplines))})
+
+
+def nowhere(replicas: int) -> np.ndarray:
+    """Places of Poisson arrivals, which have no memory."""
+    return np.zeros(replicas, np.int64)

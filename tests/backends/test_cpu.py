@@ -24,7 +24,7 @@ from loynes.kernels.reference import BLOCK
 from loynes.kernels.tally import BINS, Tally, bin_edges, new_heap, new_tally
 from loynes.model import Exponential, JobClass, Model, builtin_names, load
 from loynes.threshold.controls import Mix
-from support import LAWS, models
+from support import LAWS, models, nowhere
 
 FORMS = [np.array([False]), np.array([True])]  # dense, runs
 seeds = st.integers(0, 2**64 - 1)
@@ -41,7 +41,7 @@ def reference_chain(table: JobTable, seed: int, replica: int, first: int, last: 
 def test_jobs(model: Model, seed: int, replica: int, block: int, saturated: bool) -> None:
     table = job_table(model, None if saturated else 0.5 * model.ideal)
     ours = new_block(table)
-    draw_block(table, np.uint64(seed), 2, replica, block * BLOCK, ours)
+    draw_block(table, np.uint64(seed), 2, replica, block * BLOCK, ours, 0)
     expected = draw(table, seed, 2, replica, np.arange(block * BLOCK, (block + 1) * BLOCK))
     for name in ("job_class", "need", "service", "gap"):
         np.testing.assert_array_equal(getattr(ours, name), getattr(expected, name), err_msg=name)
@@ -52,7 +52,7 @@ def test_jobs_of_many_classes() -> None:
     classes = [{"need": 1 + i % 7, "probability": 1 / 40, "service": LAWS["exponential"]} for i in range(40)]
     table = job_table(load({"servers": 9, "classes": classes}), 1.0)
     ours = new_block(table)
-    draw_block(table, np.uint64(5), 0, 0, 0, ours)
+    draw_block(table, np.uint64(5), 0, 0, 0, ours, 0)
     expected = draw(table, 5, 0, 0, np.arange(BLOCK))
     np.testing.assert_array_equal(ours.job_class, expected.job_class)
     np.testing.assert_array_equal(ours.service, expected.service)
@@ -79,6 +79,7 @@ def test_forward(model: Model, seed: int, load_factor: float, observe: bool) -> 
             5 * BLOCK,
             observe,
             W,
+            nowhere(2),
             tally,
         )
         np.testing.assert_array_equal(W, expected)
@@ -92,7 +93,22 @@ def test_what_is_observed(model: Model, seed: int) -> None:
     """The tally against waits and losses worked out from the reference's workload vectors."""
     table, needs = job_table(model, 0.8 * model.ideal), needs_of(model)
     W, tally = np.zeros((1, model.servers)), new_tally(1, len(needs.need), model.mean_service)
-    forward(table, needs, FORMS[0], BLOCK, np.uint64(seed), 0, np.arange(1), np.arange(1), 0, 6 * BLOCK, True, W, tally)
+    forward(
+        table,
+        needs,
+        FORMS[0],
+        BLOCK,
+        np.uint64(seed),
+        0,
+        np.arange(1),
+        np.arange(1),
+        0,
+        6 * BLOCK,
+        True,
+        W,
+        nowhere(1),
+        tally,
+    )
     seen = [reference_chain(table, seed, 0, 0, k * BLOCK, np.zeros(model.servers)) for k in range(6)]
     waits = np.array([[w[n - 1] for n in needs.need] for w in seen])
     loss = [sum(p * np.sum(w[n - 1] - w[:n]) for n, p in zip(needs.need, needs.weight, strict=True)) for w in seen]
@@ -128,7 +144,9 @@ def test_backward(model: Model, seed: int, confirmations: int) -> None:
             break
     for as_runs in FORMS:
         W, found, doubled = np.zeros((1, model.servers)), np.zeros(1, np.int64), np.zeros(1, np.int64)
-        backward(table, as_runs, np.uint64(seed), 0, 9, BLOCK, confirmations, longest, W, found, doubled)
+        backward(
+            table, as_runs, np.uint64(seed), 0, 9, BLOCK, confirmations, longest, nowhere(len(W)), W, found, doubled
+        )
         np.testing.assert_array_equal(W[0], ends[n])
         assert (found[0], doubled[0]) == (length, doublings)
 
@@ -143,7 +161,9 @@ def test_pile(model: Model, seed: int) -> None:
         H, base = reference.pile_block(H, base, jobs.need, jobs.service)
     for as_runs in FORMS:
         ours, heap = np.zeros((1, model.servers)), new_heap(1, len(model.classes), len(mix.blocking))
-        pile(table, needs, mix.blockers, as_runs, 16, np.uint64(seed), 1, 0, 0, 5 * BLOCK, ours, heap)
+        pile(
+            table, needs, mix.blockers, as_runs, 16, np.uint64(seed), 1, 0, 0, 5 * BLOCK, ours, nowhere(len(ours)), heap
+        )
         np.testing.assert_array_equal(ours[0], H)
         assert heap.base[0] == base
         all_jobs = draw(table, seed, 1, 0, np.arange(5 * BLOCK))
@@ -253,7 +273,7 @@ def test_large_models_in_both_forms(name: str) -> None:
     found = []
     for as_runs in FORMS:
         W, tally = np.zeros((1, model.servers)), new_tally(1, len(needs.need), model.mean_service)
-        forward(table, needs, as_runs, 32, 3, 0, np.arange(1), np.arange(1), 0, 100 * BLOCK, True, W, tally)
+        forward(table, needs, as_runs, 32, 3, 0, np.arange(1), np.arange(1), 0, 100 * BLOCK, True, W, nowhere(1), tally)
         found.append((W, tally))
     np.testing.assert_array_equal(found[0][0], found[1][0])
     for dense, runs in zip(found[0][1], found[1][1], strict=True):

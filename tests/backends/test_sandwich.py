@@ -15,7 +15,7 @@ from loynes.kernels.cpu.sandwich import perfect, sandwich
 from loynes.kernels.cpu.state import State, new_state, put, same
 from loynes.kernels.reference import BLOCK
 from loynes.model import Model, builtin_names, load
-from support import LAWS, models
+from support import LAWS, models, nowhere
 
 CLASS = {"need": 1, "probability": 1.0, "service": LAWS["exponential"]}
 
@@ -48,7 +48,7 @@ def test_pairs(model: Model, seed: int, load_factor: float, height: float, cut: 
     for as_runs in FORMS:
         low, high, found = np.zeros((1, model.servers)), start[None].copy(), np.full(1, -1)
         for begin, end in ((0, cut * BLOCK), (cut * BLOCK, jobs)):
-            sandwich(table, as_runs, np.uint64(seed), 0, 2, begin, end, low, high, found)
+            sandwich(table, as_runs, np.uint64(seed), 0, 2, begin, end, low, high, nowhere(len(low)), found)
             np.testing.assert_array_equal(low[0], below[end // BLOCK - 1])
             np.testing.assert_array_equal(high[0], above[end // BLOCK - 1])
         assert found[0] == met
@@ -69,7 +69,9 @@ def test_perfect(model: Model, seed: int, load_factor: float, ceiling: float) ->
         n, doublings = 2 * n, doublings + 1
     for as_runs in FORMS:
         W, found, doubled = np.zeros((1, model.servers)), np.zeros(1, np.int64), np.zeros(1, np.int64)
-        perfect(table, as_runs, np.uint64(seed), 0, 5, BLOCK, longest, ceiling, rise, W, found, doubled)
+        perfect(
+            table, as_runs, np.uint64(seed), 0, 5, BLOCK, longest, ceiling, rise, nowhere(len(W)), W, found, doubled
+        )
         np.testing.assert_array_equal(W[0], below)
         assert (found[0], doubled[0]) == (length, doublings)
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.inputs import tables
+from loynes.inputs.arrivals import MOVES, POISSON, RENEWAL, walk
 from loynes.inputs.elementary import exp, log
 from loynes.inputs.philox import ASSIGNMENT, GROUP_SHIFT, long_uniform, short_uniform, words
 from loynes.inputs.tables import JobTable
@@ -26,12 +27,36 @@ class Jobs(NamedTuple):
 
 
 def draw(table: JobTable, seed: int, stream: int, replica: int, index: NDArray[np.int64]) -> Jobs:
-    """The jobs at the given indices: word 0 picks the class, word 1 the gap, words 2 and 3 the service."""
+    """The jobs at the given indices: word 0 picks the class, word 1 the gap, words 2 and 3 the service.
+
+    Gaps that are not those of Poisson arrivals have words of their own (see inputs/arrivals.py).
+    """
     word_0, word_1, word_2, word_3 = words(seed, stream, replica, index)
     job_class = np.searchsorted(table.class_cut, word_0, side="right")
-    gap = -log(short_uniform(word_1)) * table.gap_mean
+    if table.arrivals.process == POISSON:
+        gap = -log(short_uniform(word_1)) * table.gap_mean
+    else:
+        place, gap = _walked(table, seed, stream, replica, index)
+        if table.arrivals.mix_cut.size:
+            cuts = table.arrivals.mix_cut[place % table.arrivals.phases]
+            job_class = np.sum(word_0[:, None] >= cuts[:, :-1], axis=1)
     service = services(table, job_class, long_uniform(word_2, word_3))
     return Jobs(job_class, table.need[job_class], service, gap)
+
+
+def _walked(
+    table: JobTable, seed: int, stream: int, replica: int, index: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Places and gaps of arrivals that are not Poisson."""
+    begin, end = min(0, int(index.min())), max(0, int(index.max()) + 1)
+    own_gap = None
+    if table.arrivals.process == RENEWAL:
+        word_0, word_1, _, _ = words(seed, stream | MOVES, replica, np.arange(begin, end))
+        gap_law = np.full(end - begin, len(table.need))
+        own_gap = services(table, gap_law, long_uniform(word_0, word_1)) * table.arrivals.time[0]
+    walked = walk(table.arrivals, seed, stream, replica, begin, end, own_gap)
+    gap = np.zeros(len(walked.gap)) if table.gap_mean == 0.0 else walked.gap
+    return walked.place[index - begin], gap[index - begin]
 
 
 def places(words_of_job: NDArray[np.uint64], count: int, servers: int) -> NDArray[np.int64]:

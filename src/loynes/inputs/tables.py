@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.inputs.arrivals import ArrivalTable, arrival_table, cuts_of
 from loynes.model import laws
 from loynes.model.cluster import Model
 from loynes.model.law import Law
@@ -42,10 +43,11 @@ class JobTable(NamedTuple):
     demand: NDArray[np.int64]  # [class, kind], any of them
     specific: NDArray[np.int64]  # [class, kind], particular ones, drawn at random
     gap_mean: float  # 1 / arrival rate; 0 in the saturated system
+    arrivals: ArrivalTable
     simple: bool  # every branch exponential, one a class: the fully vectorised path
     class_cut: NDArray[np.uint64]  # class c is drawn when class_cut[c-1] <= word < class_cut[c]
     need: NDArray[np.int64]  # per class
-    first: NDArray[np.int64]  # branches of class c: first[c] .. first[c + 1] - 1
+    first: NDArray[np.int64]  # branches of class c: first[c] .. first[c + 1] - 1; then those of a renewal's gaps
     low: NDArray[np.float64]  # per branch
     stretch: NDArray[np.float64]  # 1 / width
     recipe: NDArray[np.int64]
@@ -61,24 +63,29 @@ def class_probabilities(table: JobTable) -> NDArray[np.float64]:
 
 
 class Needs(NamedTuple):
-    """The distinct needs of a model, ascending: a workload vector answers for all classes of one need at once."""
+    """The distinct needs of a model, ascending: a workload vector answers for all classes of one need at once.
+
+    Where classes depend on the arrival process, every class stands on its own, with its own weight in every phase.
+    """
 
     need: NDArray[np.int64]  # servers of all kinds
     demand: NDArray[np.int64]  # [need, kind]
     specific: NDArray[np.int64]  # [need, kind]
     weight: NDArray[np.float64]  # probability of an arrival with this need
     of_class: NDArray[np.int64]  # class -> position in `need`
+    lift: NDArray[np.float64]  # [phase, need]: how much likelier than on average; empty where it is always the same
 
 
 def job_table(model: Model, rate: float | None) -> JobTable:
     """The arrays for a model at an arrival rate; None for the saturated system, where all jobs are there at once."""
-    cumulative = np.cumsum([c.probability for c in model.classes])
-    cut = np.round(cumulative / cumulative[-1] * 2.0**32).astype(np.uint64)
+    cut = cuts_of(np.array([c.probability for c in model.classes]))
     first, low, width, recipe, p, q, r = [0], [], [], [], [], [], []
     grids: list[NDArray[np.float64]] = []
-    for job_class in model.classes:
+    arrivals, gap_law = arrival_table(model, rate)
+    # A renewal's gaps are drawn as services are; their law comes after those of the classes.
+    for of in [c.service for c in model.classes] + ([] if gap_law is None else [gap_law]):
         start = 0.0
-        for weight, law in _leaves(job_class.service):
+        for weight, law in _leaves(of):
             kind, a, b, c = _recipe(law, grids)
             low.append(start)
             width.append(weight)
@@ -101,6 +108,7 @@ def job_table(model: Model, rate: float | None) -> JobTable:
         demand=demand,
         specific=specific,
         gap_mean=0.0 if rate is None else 1.0 / rate,
+        arrivals=arrivals,
         simple=simple,
         class_cut=cut,
         need=np.array([c.need for c in model.classes], dtype=np.int64),
@@ -118,12 +126,22 @@ def job_table(model: Model, rate: float | None) -> JobTable:
 def needs_of(model: Model) -> Needs:
     table = job_table(model, None)
     asked = np.hstack([table.need[:, None], table.demand, table.specific])
+    chain, lift = model.chain, np.zeros((0, 0))
+    if chain is not None and chain.mix is not None:
+        # One more column tells classes of the same need apart.
+        asked = np.hstack([asked, np.arange(len(asked))[:, None]])
+        lift = chain.mix / chain.classes
     distinct, of_class = np.unique(asked, axis=0, return_inverse=True)
     weight = np.zeros(len(distinct))
     np.add.at(weight, of_class, [c.probability for c in model.classes])
     kinds = len(table.units)
-    need, demand, specific = (np.ascontiguousarray(x) for x in np.split(distinct, [1, 1 + kinds], axis=1))
-    return Needs(need[:, 0].copy(), demand, specific, weight, of_class.astype(np.int64))
+    need, demand, specific = (
+        np.ascontiguousarray(distinct[:, part])
+        for part in (slice(0, 1), slice(1, 1 + kinds), slice(1 + kinds, 1 + 2 * kinds))
+    )
+    if lift.size:
+        lift = np.ascontiguousarray(lift[:, np.argsort(of_class)])
+    return Needs(need[:, 0].copy(), demand, specific, weight, of_class.astype(np.int64), lift)
 
 
 def _leaves(law: Law, weight: float = 1.0) -> Iterator[tuple[float, Law]]:

@@ -47,7 +47,13 @@ def warm_up(name: str) -> None:
 def settle(name: str, seconds: float, table: JobTable) -> str:
     """The backend for a question that would take the CPU about so many seconds: what `auto` stands for."""
     most = MOST_ON_GPU if table.plain else MOST_OF_SEVERAL_KINDS
-    if name != "auto" or seconds < WORTH_A_GPU or table.servers > most or table.specific.any():
+    if (
+        name != "auto"
+        or seconds < WORTH_A_GPU
+        or table.servers > most
+        or table.specific.any()
+        or table.arrivals.process
+    ):
         return name
     from loynes.kernels.cuda.device import missing
 

@@ -32,15 +32,17 @@ class Tally(NamedTuple):
     bins: NDArray[np.uint32]  # [replica, need, bin]
 
 
-def new_tally(replicas: int, needs: int, unit: float, kinds: int = 1) -> Tally:
+def new_tally(replicas: int, needs: int, unit: float, kinds: int = 1, weighted: bool = False) -> Tally:
+    """An empty tally; `weighted` where arrivals count differently for different classes."""
+    counted, binned = (np.float64, np.float64) if weighted else (np.int64, np.uint32)
     return Tally(
         1.0 / unit,
         np.zeros(replicas, np.int64),
         np.zeros((replicas, needs)),
         np.zeros((replicas, needs)),
-        np.zeros((replicas, needs), np.int64),
+        np.zeros((replicas, needs), counted),
         np.zeros((replicas, kinds)),
-        np.zeros((replicas, needs, BINS), np.uint32),
+        np.zeros((replicas, needs, BINS), binned),
     )
 
 

@@ -54,6 +54,8 @@ def threshold(model: Model) -> Formula | None:
         return Formula("every job needs one server", model.ideal)
     if all(c.need == model.servers for c in model.classes):
         return Formula("every job needs all servers", model.ideal)
+    if not model.independent:
+        return None
     return _one_or_all(model) or _equal_means(model)
 
 

@@ -1,4 +1,4 @@
-"""Services as phase-type laws: the time until a small Markov chain stops."""
+"""The phases of all services, side by side."""
 
 from __future__ import annotations
 
@@ -8,46 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
-from loynes.model import laws
 from loynes.model.cluster import Model
-from loynes.model.law import Law
-from loynes.model.phase_laws import Coxian, PhaseType
+from loynes.model.phases import phases_of
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Phases:
-    """Initial probabilities and rates between phases; what a row lacks to 0 is its rate of stopping."""
-
-    initial: Array
-    generator: Array
-
-    @property
-    def stopping(self) -> Array:
-        return np.asarray(np.maximum(-self.generator.sum(axis=1), 0.0))
-
-
-def phases_of(law: Law) -> Phases | None:
-    """A law as phases, exactly; None if it is not of phase type."""
-    match law:
-        case laws.Exponential():
-            return Phases(np.ones(1), np.full((1, 1), -1.0 / law.mean))
-        case laws.Erlang():
-            rate = law.phases / law.mean
-            return Phases(np.eye(1, law.phases)[0], rate * (np.eye(law.phases, k=1) - np.eye(law.phases)))
-        case laws.Hyperexponential():
-            return Phases(np.array(law.probabilities), np.diag(-1.0 / np.array(law.means)))
-        case PhaseType() | Coxian():
-            return Phases(*law.phases)
-        case laws.Mixture():
-            parts = [phases_of(part) for part in law.laws]
-            known = [part for part in parts if part is not None]
-            if len(known) < len(parts):
-                return None
-            initial = np.concatenate([w * part.initial for w, part in zip(law.weights, known, strict=True)])
-            return Phases(initial, block_diag(*(part.generator for part in known)))
-    return None
 
 
 @dataclass(frozen=True)
@@ -73,6 +37,8 @@ class Stages:
             return f"exact answers are for discipline 'fcfs', not {model.order!r}"
         if any(any(model.specific(c)) for c in model.classes):
             return "exact answers are for jobs that take any servers, not specific ones"
+        if not model.independent:
+            return "exact answers are for classes that do not depend on the arrival process"
         found = []
         for c in model.classes:
             phases = phases_of(c.service)

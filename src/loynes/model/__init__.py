@@ -1,6 +1,6 @@
 """What a cluster and its workload are: laws, arrivals, classes, models, and the files they live in."""
 
-from loynes.model.arrivals import Poisson
+from loynes.model.arrivals import Batch, Map, Mmpp, Poisson, Recorded, Renewal
 from loynes.model.cluster import JobClass, Model
 from loynes.model.files import builtin_names, builtin_text, load
 from loynes.model.law import Law
@@ -20,6 +20,7 @@ from loynes.model.laws import (
 from loynes.model.phase_laws import Coxian, PhaseType
 
 __all__ = [
+    "Batch",
     "BoundedPareto",
     "Coxian",
     "Deterministic",
@@ -30,11 +31,15 @@ __all__ = [
     "JobClass",
     "Law",
     "Lognormal",
+    "Map",
     "Mixture",
+    "Mmpp",
     "Model",
     "Pareto",
     "PhaseType",
     "Poisson",
+    "Recorded",
+    "Renewal",
     "Uniform",
     "Weibull",
     "builtin_names",

@@ -1,14 +1,204 @@
-"""Arrival processes. The threshold does not depend on them; waits do."""
+"""Arrival processes. The threshold does not depend on them (unless classes do); waits do.
+
+Every process has a rate of its own, jobs per unit of time; a `rate` beside it, or asked for with a question, speeds the
+whole process up or slows it down, so that gaps keep their shape.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+import math
+from abc import abstractmethod
+from functools import cached_property
+from typing import Annotated, Any, Literal
 
-from loynes.model.fields import Positive, Record
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BeforeValidator, Field, model_validator
+
+from loynes.model import modulation
+from loynes.model.fields import Finite, NonNegative, Positive, Record
+from loynes.model.laws import ServiceLaw
+
+Array = NDArray[np.float64]
+
+MOST_PHASES = 100
+MOST_RECORDED = 10_000_000
+# Batches larger than this, or than all but 2^-40 of them, are cut.
+LARGEST_BATCH = 100_000
+NEVER = 2.0**-40
+
+Row = tuple[NonNegative, ...]
 
 
-class Poisson(Record):
+class Process(Record):
+    """What every arrival process offers."""
+
+    rate: Positive | None = None
+
+    @property
+    @abstractmethod
+    def own_rate(self) -> float | None:
+        """Jobs per unit of time, as the process is written; None if it does not say."""
+
+    @property
+    def jobs_rate(self) -> float | None:
+        return self.rate if self.rate is not None else self.own_rate
+
+
+class Poisson(Process):
     """Independent exponential gaps; `rate` may be left out of the file and given with the question."""
 
     process: Literal["poisson"] = "poisson"
-    rate: Positive | None = None
+
+    @property
+    def own_rate(self) -> float | None:
+        return None
+
+
+class Renewal(Process):
+    """Independent gaps of any law."""
+
+    process: Literal["renewal"] = "renewal"
+    gap: ServiceLaw
+
+    @property
+    def own_rate(self) -> float:
+        return 1.0 / self.gap.mean
+
+
+class Modulated(Process):
+    """What mmpp and map share: a phase, and rates without (d0) and with an arrival (d1).
+
+    `mix` gives a row of class probabilities for every phase that an arriving job finds (just after its arrival).
+    """
+
+    mix: tuple[Row, ...] | None = None
+
+    @property
+    @abstractmethod
+    def matrices(self) -> tuple[Array, Array]: ...
+
+    @property
+    def own_rate(self) -> float:
+        return modulation.rate_of(*self.matrices)
+
+    def _check(self) -> None:
+        d0, d1 = self.matrices
+        what = modulation.problem(d0, d1)
+        if what is not None:
+            raise ValueError(what)
+        if len(d0) > MOST_PHASES:
+            raise ValueError(f"{len(d0)} phases, at most {MOST_PHASES} are supported")
+        if self.mix is None:
+            return
+        if len(self.mix) != len(d0):
+            raise ValueError(f"mix: must have a row for each of the {len(d0)} phases, has {len(self.mix)}")
+        for position, row in enumerate(self.mix):
+            if abs(math.fsum(row) - 1.0) > 1e-9:
+                raise ValueError(f"mix[{position}]: must sum to 1, sums to {math.fsum(row):.12g}")
+
+
+class Mmpp(Modulated):
+    """A Poisson process whose rate depends on a phase: `generator` moves the phase, `rates` has a rate for each."""
+
+    process: Literal["mmpp"] = "mmpp"
+    generator: tuple[tuple[Finite, ...], ...] = Field(min_length=1)
+    rates: Row = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Mmpp:
+        if any(len(row) != len(self.rates) for row in self.generator) or len(self.generator) != len(self.rates):
+            raise ValueError(
+                f"generator: must be square, with a row and a column for each of the {len(self.rates)} rates"
+            )
+        self._check()
+        return self
+
+    @property
+    def matrices(self) -> tuple[Array, Array]:
+        d1 = np.diag(np.array(self.rates))
+        return np.array(self.generator) - d1, d1
+
+
+class Map(Modulated):
+    """The general Markovian arrival process: `d0` moves the phase without an arrival, `d1` with one."""
+
+    process: Literal["map"] = "map"
+    d0: tuple[tuple[Finite, ...], ...] = Field(min_length=1)
+    d1: tuple[tuple[Finite, ...], ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Map:
+        if len({len(row) for row in (*self.d0, *self.d1)} | {len(self.d0), len(self.d1)}) != 1:
+            raise ValueError("d0 and d1: must be two square matrices of the same size")
+        self._check()
+        return self
+
+    @property
+    def matrices(self) -> tuple[Array, Array]:
+        return np.array(self.d0), np.array(self.d1)
+
+
+class Recorded(Process):
+    """Recorded gaps, over and over, begun at a random place: what a log's arrivals were, without a model of them."""
+
+    process: Literal["trace"] = "trace"
+    gaps: tuple[NonNegative, ...] = Field(min_length=1, max_length=MOST_RECORDED)
+
+    @model_validator(mode="after")
+    def _some_time(self) -> Recorded:
+        if not math.fsum(self.gaps) > 0:
+            raise ValueError("gaps: must not all be 0")
+        return self
+
+    @property
+    def own_rate(self) -> float:
+        return len(self.gaps) / math.fsum(self.gaps)
+
+
+def _poisson_unless_said(value: Any) -> Any:
+    return {"process": "poisson"} | value if isinstance(value, dict) else value
+
+
+_Unsaid = BeforeValidator(_poisson_unless_said)
+Single = Annotated[Annotated[Poisson | Renewal | Mmpp | Map, Field(discriminator="process")], _Unsaid]
+
+
+class Batch(Process):
+    """Jobs that come together: `of` says when, `size` how many (a law, rounded up to whole jobs)."""
+
+    process: Literal["batch"] = "batch"
+    size: ServiceLaw
+    of: Single = Poisson()
+
+    @model_validator(mode="after")
+    def _sizes_fit(self) -> Batch:
+        if float(self.size.cdf(LARGEST_BATCH)) < 1.0 - NEVER:
+            raise ValueError(f"size: more than {LARGEST_BATCH} jobs in a batch are too likely")
+        return self
+
+    @cached_property
+    def sizes(self) -> Array:
+        """P(size = 1), P(size = 2), ..."""
+        most = 1
+        while float(self.size.cdf(most)) < 1.0 - NEVER:
+            most *= 2
+        below = np.asarray(self.size.cdf(np.arange(most + 1, dtype=np.float64)))
+        below[0] = 0.0
+        likely = np.diff(below)
+        likely = likely[: int(np.flatnonzero(likely)[-1]) + 1]
+        return np.asarray(likely / likely.sum())
+
+    @property
+    def mean_size(self) -> float:
+        return float(self.sizes @ np.arange(1, len(self.sizes) + 1))
+
+    @property
+    def own_rate(self) -> float | None:
+        batches = self.of.jobs_rate
+        return None if batches is None else batches * self.mean_size
+
+
+Arrivals = Annotated[
+    Annotated[Poisson | Renewal | Mmpp | Map | Batch | Recorded, Field(discriminator="process")], _Unsaid
+]

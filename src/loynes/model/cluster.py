@@ -6,16 +6,21 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Strict, Tag, model_validator
 
-from loynes.model.arrivals import Poisson
-from loynes.model.fields import BY_RESOURCE, NUMBER, Count, Probability, Record, Whole, check_sum_to_one
+from loynes.model.arrivals import Arrivals, Modulated, Poisson, Single
+from loynes.model.fields import BY_RESOURCE, NUMBER, RAREST, Count, Probability, Record, Whole, check_sum_to_one
 from loynes.model.laws import ServiceLaw
+from loynes.model.streams import Chain, chain_of, together
 
 # One 64-bit word a server and replica: beyond this a dense vector no longer fits anywhere sensible.
 MOST_SERVERS = 1_000_000
+
+# The probability of a class that does not say it, because its arrivals do.
+UNSAID = -1.0
 
 # Keys that are left out of a model's content where they say nothing.
 OPTIONAL = ("servers", "resources", "discipline")
@@ -31,16 +36,22 @@ Asked = Annotated[
 ]
 
 
+def _without_default(schema: dict[str, Any]) -> None:
+    schema.pop("default")
+
+
 class JobClass(Record):
     """Jobs that need the same servers (or units of several resources) and draw their service from the same law.
 
     `need` of them may be any; `specific` of them, besides, are particular ones, a uniformly random set for every job.
+    A class has a probability, or arrivals of its own.
     """
 
     name: Annotated[Text, Field(min_length=1)] | None = None
     asked: Asked = Field(alias="need")
     specific: Asked | None = None
-    probability: Probability
+    probability: Probability = Field(UNSAID, json_schema_extra=_without_default)
+    arrivals: Single | None = None
     service: ServiceLaw
 
     @property
@@ -81,7 +92,7 @@ class Model(Record):
     one_kind: Annotated[Count, Field(le=MOST_SERVERS)] | None = Field(None, alias="servers")
     resources: Annotated[dict[Name, Annotated[Count, Field(le=MOST_SERVERS)]], Field(min_length=1)] | None = None
     discipline: Literal["fcfs", "reserving", "random"] | None = None
-    arrivals: Poisson = Poisson()
+    arrivals: Arrivals = Poisson()
     classes: tuple[JobClass, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
@@ -94,14 +105,68 @@ class Model(Record):
             raise ValueError(f"resources: {self.servers} units in all, at most {MOST_SERVERS} are supported")
         for position, job_class in enumerate(self.classes):
             self._check_needs(f"classes[{position}]", job_class)
-        check_sum_to_one("classes: probabilities", tuple(c.probability for c in self.classes))
-        named = _with_names(self.classes)
+        named = _with_names(self._with_probabilities())
+        check_sum_to_one("classes: probabilities", tuple(c.probability for c in named))
         if named != self.classes:
             object.__setattr__(self, "classes", named)
         return self
 
     def __hash__(self) -> int:
         return hash(self.hash)
+
+    def _with_probabilities(self) -> tuple[JobClass, ...]:
+        """The classes with their probabilities: as they say, or as their arrivals make them."""
+        found = self._derived_probabilities()
+        if found is None:
+            for position, job_class in enumerate(self.classes):
+                if job_class.probability == UNSAID:
+                    raise ValueError(f"classes[{position}].probability: is missing")
+            return self.classes
+        for position, (job_class, p) in enumerate(zip(self.classes, found, strict=True)):
+            if job_class.probability not in (UNSAID, p) and abs(job_class.probability - p) > 1e-6:
+                said = f"classes[{position}].probability = {job_class.probability:g}"
+                raise ValueError(f"{said}: the arrivals make it {p:.6g}; leave it out")
+            if p < RAREST:
+                raise ValueError(f"classes[{position}]: its probability, {p:.2g}, must be at least 2^-31")
+        return tuple(c.model_copy(update={"probability": p}) for c, p in zip(self.classes, found, strict=True))
+
+    def _derived_probabilities(self) -> list[float] | None:
+        """What arrivals say of the classes' probabilities; None if nothing."""
+        own = [c.arrivals is not None for c in self.classes]
+        if any(own):
+            if not all(own):
+                raise ValueError(
+                    f"classes[{own.index(False)}].arrivals: is missing; all classes have their own, or none"
+                )
+            if not isinstance(self.arrivals, Poisson):
+                raise ValueError("arrivals: only a rate may be said beside the classes' own arrivals")
+            rates = [c.arrivals.jobs_rate for c in self.classes if c.arrivals is not None]
+            for position, c in enumerate(self.classes):
+                if rates[position] is None:
+                    raise ValueError(f"classes[{position}].arrivals.rate: is missing")
+                if isinstance(c.arrivals, Modulated) and c.arrivals.mix is not None:
+                    raise ValueError(f"classes[{position}].arrivals.mix: means nothing, the class is known")
+            known = [rate for rate in rates if rate is not None]
+            return [rate / math.fsum(known) for rate in known]
+        chain = chain_of(self.arrivals)
+        if chain is None or chain.mix is None:
+            return None
+        if chain.mix.shape[1] != len(self.classes):
+            raise ValueError(f"arrivals.mix: must have a column for each of the {len(self.classes)} classes")
+        return [float(p) for p in chain.classes]
+
+    @cached_property
+    def chain(self) -> Chain | None:
+        """What modulates arrivals, and perhaps classes, in the time of the file; None where nothing does."""
+        streams = [c.arrivals for c in self.classes if c.arrivals is not None]
+        if not streams:
+            return chain_of(self.arrivals)
+        return None if all(isinstance(stream, Poisson) for stream in streams) else together(streams)
+
+    @property
+    def independent(self) -> bool:
+        """Whether a job's class does not depend on the arrival process."""
+        return self.chain is None or self.chain.mix is None
 
     def _check_needs(self, where: str, job_class: JobClass) -> None:
         for what, asked in (("need", job_class.asked), ("specific", job_class.specific)):
@@ -182,7 +247,10 @@ class Model(Record):
 
     @property
     def rate(self) -> float | None:
-        return self.arrivals.rate
+        """Jobs per unit of time, if the model says."""
+        streams = [c.arrivals.jobs_rate for c in self.classes if c.arrivals is not None]
+        own = math.fsum(rate for rate in streams if rate is not None) if streams else None
+        return own if self.arrivals.jobs_rate is None else self.arrivals.jobs_rate
 
     @property
     def works(self) -> tuple[float, ...]:
@@ -225,14 +293,16 @@ class Model(Record):
         # What only some models have is left out where there is none.
         content = {key: value for key, value in content.items() if key not in OPTIONAL or value}
         for job_class in content["classes"]:
-            if not job_class["specific"]:
-                del job_class["specific"]
+            for key in ("specific", "arrivals"):
+                if not job_class[key]:
+                    del job_class[key]
         text = json.dumps(content, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def with_rate(self, rate: float) -> Model:
-        """The same model with another arrival rate."""
-        return Model.model_validate(self.to_dict() | {"arrivals": {"process": "poisson", "rate": float(rate)}})
+        """The same model with another arrival rate: arrivals come faster or slower, in the same pattern."""
+        data = self.to_dict()
+        return Model.model_validate(data | {"arrivals": data["arrivals"] | {"rate": float(rate)}})
 
     def identity(self) -> dict[str, Any]:
         """What a result says of its model: name, content hash and definition."""

@@ -195,7 +195,11 @@ def _path(error: ErrorDetails) -> str:
     return text
 
 
+# Keys whose value is one of several records, told apart by a tag that pydantic puts into the path.
+TAGGED = ("service", "arrivals", "gap", "size", "of")
+
+
 def _is_law_tag(parts: list[int | str], position: int) -> bool:
-    """Whether this part is the discriminator's value: the one after `service`, or after an entry of `laws`."""
+    """Whether this part is the discriminator's value: the one after such a key, or after an entry of `laws`."""
     before = parts[:position]
-    return bool(before) and (before[-1] == "service" or (len(before) > 1 and before[-2] == "laws"))
+    return bool(before) and (before[-1] in TAGGED or (len(before) > 1 and before[-2] == "laws"))

@@ -40,7 +40,9 @@ class Samples:
 
 def rarest(table: JobTable) -> float:
     """The probability of the rarest class, or branch of one's law."""
-    return float(np.min(np.repeat(class_probabilities(table), np.diff(table.first)) / table.stretch))
+    classes = len(table.need)
+    branches = np.repeat(class_probabilities(table), np.diff(table.first[: classes + 1]))
+    return float(np.min(branches / table.stretch[: len(branches)]))
 
 
 def initial_length(table: JobTable) -> int:

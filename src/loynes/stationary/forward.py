@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.inputs.arrivals import start_places
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import JobTable, Needs
 from loynes.kernels.backends import backend as choose
@@ -38,6 +39,7 @@ class Chains:
         rows: int | None = None,
         workload: NDArray[np.float64] | None = None,
         position: int = 0,
+        places: NDArray[np.int64] | None = None,
         backend: str = "auto",
         workers: int | None = None,
     ) -> None:
@@ -49,8 +51,12 @@ class Chains:
         self._engine = choose(backend)
         rows = self._engine.groups_of(self.replicas) if rows is None else rows
         self._rows = self._numbers % rows
-        self.tally = new_tally(rows, len(needs.need), unit, len(table.units))
+        self.tally = new_tally(rows, len(needs.need), unit, len(table.units), bool(needs.lift.size))
         self._seed = seed
+        # Where the arrival process of each replica stands.
+        self._places = (
+            start_places(table.arrivals, seed, STREAM_STATIONARY, self._numbers) if places is None else places
+        )
         self._workers = workers
         start = np.zeros((self.replicas, table.servers)) if workload is None else workload
         self._workload = self._engine.hold(start)
@@ -93,5 +99,6 @@ class Chains:
             self.tally,
             done,
             self._workers,
+            self._places,
         )
         self.position = end

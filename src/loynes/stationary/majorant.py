@@ -5,8 +5,8 @@ arrive. Were they all to arrive at the block's end, workloads could only be larg
 block j obeys Z_j <= max(Z_{j-1} - A_j, 0) + Y_j, a GI/GI/1 queue. It is stable iff E[Y] < E[A], and E[Y] / K falls to
 1 / threshold as K grows. If E[exp(theta (Y - A))] <= 1, its stationary wait V has P(V > x) <= exp(-theta x) (Kingman).
 
-E[exp(-theta A)] is known; E[exp(theta Y)] is estimated from independent blocks, with the control variates of the
-threshold, and its upper confidence bound is used. K and theta are chosen on some blocks and judged on others.
+E[exp(-theta A)] is known (see gaps.py); E[exp(theta Y)] is estimated from independent blocks, with the control variates
+of the threshold, and its upper confidence bound is used. K and theta are chosen on some blocks and judged on others.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.estimate import Estimate, lean
-from loynes.inputs.jobs import services
+from loynes.inputs.cells import cells, tail_edges
 from loynes.inputs.philox import STREAM_MAJORANT, STREAM_MAJORANT_CHECK
 from loynes.inputs.tables import JobTable, class_probabilities, job_table, needs_of
 from loynes.kernels.reference import BLOCK
 from loynes.model.cluster import Model
+from loynes.stationary.gaps import Gaps
 from loynes.threshold.controls import Mix, regressed_mean
 from loynes.threshold.piles import Heights, Piles
 
@@ -142,19 +143,19 @@ def certify(
     least = BLOCK * (CHOOSING + JUDGING)
     if max_jobs < least:
         return NoCertificate(f"max-jobs {max_jobs:g} is too small to look for one: it takes at least {least}")
-    tried = "no block of jobs within max-jobs"
-    for attempt, (block, theta) in enumerate(_choices(model, rate, threshold, seed, max_jobs, backend)):
+    tried, gaps = "no block of jobs within max-jobs", Gaps(job_table(model, rate))
+    for attempt, (block, theta) in enumerate(_choices(model, rate, gaps, threshold, seed, max_jobs, backend)):
         if watch is not None:
             watch(0.0, f"certificate: blocks of {block} jobs")
-        found = _judge(model, rate, threshold, block, theta, STREAM_MAJORANT_CHECK + attempt, seed, backend)
+        found = _judge(model, gaps, threshold, block, theta, STREAM_MAJORANT_CHECK + attempt, seed, backend)
         if found.drift < 0:
             return found
         tried = f"none of {attempt + 1} block lengths, up to {block} jobs,"
         if attempt + 1 == ATTEMPTS:
             break
     return NoCertificate(
-        f"{tried} has a theta with a log-mgf surely below 0: the rate is too close to the threshold, or services vary "
-        "too much"
+        f"{tried} has a theta with a log-mgf surely below 0: the rate is too close to the threshold, or services or "
+        "arrivals vary too much"
     )
 
 
@@ -164,7 +165,7 @@ def _piles(model: Model, replicas: int, stream: int, seed: int, backend: str) ->
 
 
 def _choices(
-    model: Model, rate: float, threshold: Estimate, seed: int, max_jobs: float, backend: str
+    model: Model, rate: float, gaps: Gaps, threshold: Estimate, seed: int, max_jobs: float, backend: str
 ) -> Iterator[tuple[int, float]]:
     """Block lengths, doubling, that keep enough of the drift, each with a theta well under the largest that fits."""
     piles = _piles(model, CHOOSING, STREAM_MAJORANT, seed, backend)
@@ -175,7 +176,7 @@ def _choices(
         height = regressed_mean(heights.top, heights.controls(piles.mix), 0.5).estimate.estimate
         drift = block / rate - height
         if drift > 0 and drift >= KEPT_DRIFT * block * (1.0 / rate - 1.0 / threshold.estimate):
-            theta = _affordable(heights, piles, rate, PART * _largest_theta(heights, piles.mix, rate))
+            theta = _affordable(heights, piles, gaps, PART * _largest_theta(heights, piles.mix, gaps))
             if theta is not None:
                 yield block, theta
         block *= 2
@@ -186,10 +187,10 @@ def _judges(servers: int) -> int:
     return int(min(max(MOST_BYTES // (8 * servers), 64), JUDGING))
 
 
-def _affordable(heights: Heights, piles: Piles, rate: float, theta: float) -> float | None:
+def _affordable(heights: Heights, piles: Piles, gaps: Gaps, theta: float) -> float | None:
     """The largest theta, from this one down, at which rare services cost little; None if they cost too much at all."""
     for _ in range(40):
-        depth = -(_log_mgf(heights, piles.mix, theta, 0.75).estimate + _log_gaps(heights.length, rate, theta))
+        depth = -(_log_mgf(heights, piles.mix, theta, 0.75).estimate + gaps.log(heights.length, theta))
         blocks = _judges(piles.table.servers)
         if depth > 0 and _log_rare(piles.table, heights.length, blocks, theta) <= RARE_PART * depth:
             return theta
@@ -207,16 +208,11 @@ def _log_mgf(heights: Heights, mix: Mix, theta: float, sure: float) -> Estimate:
     return Estimate(*(theta * centre + x for x in logs))
 
 
-def _log_gaps(block: int, rate: float, theta: float) -> float:
-    """ln E[exp(-theta A)] for Poisson arrivals."""
-    return -block * math.log1p(theta / rate)
-
-
-def _largest_theta(heights: Heights, mix: Mix, rate: float) -> float:
+def _largest_theta(heights: Heights, mix: Mix, gaps: Gaps) -> float:
     """Where the estimated log-mgf of Y - A is back at 0, but no more than a sample of this size can tell."""
 
     def above(theta: float) -> bool:
-        return _log_mgf(heights, mix, theta, 0.75).estimate + _log_gaps(heights.length, rate, theta) >= 0
+        return _log_mgf(heights, mix, theta, 0.75).estimate + gaps.log(heights.length, theta) >= 0
 
     low, high = 0.0, 1.0 / max(float(np.std(heights.top)), 0.05 * float(np.mean(heights.top)))
     if not above(high):
@@ -228,7 +224,7 @@ def _largest_theta(heights: Heights, mix: Mix, rate: float) -> float:
 
 
 def _judge(
-    model: Model, rate: float, threshold: Estimate, block: int, theta: float, stream: int, seed: int, backend: str
+    model: Model, gaps: Gaps, threshold: Estimate, block: int, theta: float, stream: int, seed: int, backend: str
 ) -> Certificate:
     """The bounds, from blocks that had no say in the choice."""
     blocks = _judges(model.servers)
@@ -238,7 +234,7 @@ def _judge(
     # By Jensen's inequality the log-mgf is at least theta E[Y], and E[Y] at least block / threshold: a smaller bound
     # could only be an accident.
     log_mgf = max(sampled, theta * block / threshold.high) + _log_rare(piles.table, block, blocks, theta)
-    return Certificate(theta, block, log_mgf, log_mgf + _log_gaps(block, rate, theta), blocks)
+    return Certificate(theta, block, log_mgf, log_mgf + gaps.log(block, theta), blocks)
 
 
 def _log_rare(table: JobTable, block: int, blocks: int, theta: float) -> float:
@@ -248,26 +244,19 @@ def _log_rare(table: JobTable, block: int, blocks: int, theta: float) -> float:
     the pile of those, independent of the rare ones, plus the rare services lies above Y. So the mgf is at most that of
     blocks without rare jobs, which the sample bounds, times E[exp(theta service); rare or 1] for every job.
     """
-    tail = np.exp(-np.linspace(0.0, 36.0, 721))
-    edges = np.concatenate([0.5 * tail[::-1], 1.0 - 0.5 * tail[1:]])
-    # Cells reach from an edge towards the nearer end; their largest service stands for all of a cell.
-    ends, width = (edges[:-1], edges[1:]), np.diff(edges)
-    total = 0.0
-    for c, p in enumerate(class_probabilities(table)):
+    edges = tail_edges(721)
+    costs = np.empty(len(table.need))
+    probability = class_probabilities(table)
+    for c, p in enumerate(probability):
         rare = min(1.0, RARE / (blocks * block * p))
-        branches = np.arange(table.first[c], table.first[c + 1])
-        largest = np.maximum(
-            *(services(table, np.full(len(width) * len(branches), c), _inside(table, branches, end)) for end in ends)
-        )
+        weight, _, largest = cells(table, c, edges)
         order = np.argsort(-largest)
-        weight = (width / table.stretch[branches, None]).ravel()[order]
+        weight = weight[order]
         before = np.cumsum(weight) - weight
         kept = np.clip(rare - before, 0.0, weight)
         used = kept > 0
-        total += p * float(kept[used] @ np.expm1(np.minimum(theta * largest[order][used], 600.0)))
+        costs[c] = float(kept[used] @ np.expm1(np.minimum(theta * largest[order][used], 600.0)))
+    # Where classes depend on the arrival process, the phase that brings the costliest ones.
+    mixes = np.diff(table.arrivals.mix_cut.astype(np.float64) * 2.0**-32, axis=1, prepend=0.0)
+    total = float(np.max((mixes if mixes.size else probability[None, :]) @ costs))
     return block * math.log1p(total)
-
-
-def _inside(table: JobTable, branches: NDArray[np.int64], u: Array) -> Array:
-    """Uniforms of a class that fall at u of each of its branches."""
-    return np.asarray(table.low[branches, None] + u / table.stretch[branches, None]).ravel()

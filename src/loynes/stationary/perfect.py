@@ -31,7 +31,8 @@ def ceiling(certificate: Certificate, delta: float) -> float:
 def initial_length(table: JobTable, certificate: Certificate, delta: float) -> int:
     """A power of two blocks, about half of what the majorant takes to drain from the ceiling: less is hopeless."""
     # E[Y] <= ln E[exp(theta Y)] / theta, by Jensen's inequality.
-    drained = certificate.block * table.gap_mean - certificate.log_mgf / certificate.theta
+    passed = certificate.block * table.gap_mean
+    drained = max(passed - certificate.log_mgf / certificate.theta, 0.1 * passed)
     wanted = 0.5 * ceiling(certificate, delta) / drained * certificate.block
     return int(BLOCK << max(0, math.floor(math.log2(min(wanted, LONGEST / 4) / BLOCK))))
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.estimate import Estimate, proportion_of
+from loynes.inputs.arrivals import start_places
 from loynes.inputs.philox import STREAM_PILOT, STREAM_START, STREAM_STATIONARY, long_uniform, words
 from loynes.inputs.tables import JobTable, job_table, needs_of
 from loynes.kernels.backends import backend as choose
@@ -53,6 +54,7 @@ class Pairs:
         self.position = 0
         self.met = np.full(replicas, -1, np.int64)  # jobs until the pair was one, -1 while it is not
         self._engine, self._seed, self._stream, self._workers = choose(backend), seed, stream, workers
+        self.places = start_places(self.table.arrivals, seed, stream, np.arange(replicas))
         self._low = self._engine.hold(np.zeros((replicas, model.servers)))
         self._high = self._engine.hold(_above(model, certificate, seed, replicas, stream, backend))
 
@@ -88,6 +90,7 @@ class Pairs:
             self.met,
             done,
             self._workers,
+            self.places,
         )
         self.position = end
 

@@ -17,7 +17,7 @@ from loynes.errors import LoynesWarning, UnstableError, UsageError
 from loynes.markov import closed, queue, saturated, waits
 from loynes.markov.phases import Stages
 from loynes.markov.states import Blocked, Crews, count_crews, count_states
-from loynes.model import Model
+from loynes.model import Model, Poisson
 from loynes.model import load as read
 from loynes.model.fields import LARGEST, SMALLEST
 from loynes.results.exact import ClassWait, Exact
@@ -63,7 +63,8 @@ def exact(
     if not all(0 <= x < math.inf for x in tails):
         raise UsageError("exceeds: must be finite times of at least 0")
     model = read(model)
-    if rate is None and load is None:
+    poisson = isinstance(model.arrivals, Poisson) and model.chain is None
+    if rate is None and load is None and poisson:
         rate = model.rate
     progress(0.0, "threshold")
     states = _states(model, max_states)
@@ -71,6 +72,8 @@ def exact(
     if load is not None:
         rate = load * found.threshold
     if rate is not None:
+        if not poisson:
+            raise UsageError(f"{model.label}: no exact waits: they are for Poisson arrivals; use `loynes evaluate`")
         if rate >= found.threshold:
             raise UnstableError(f"rate {rate:g} is unstable: the threshold is {found.threshold:.10g}")
         progress(0.5, "queue")

@@ -113,9 +113,11 @@ class Run:
         apart = pairs.apart[pairs.apart < replicas]
         # Pairs that have met go on as one chain each, the others as two.
         met = np.setdiff1d(np.arange(replicas), apart)
-        parts = [self._chains(met, rows, low[met], pairs.position)] if met.size else []
+        at = pairs.places
+        parts = [self._chains(met, rows, low[met], pairs.position, at[met])] if met.size else []
         if apart.size:
-            parts += [self._chains(apart, rows, ends[apart], pairs.position) for ends in (low, pairs.high)]
+            ends = (low, pairs.high)
+            parts += [self._chains(apart, rows, end[apart], pairs.position, at[apart]) for end in ends]
 
         def tallies() -> tuple[Tally, ...]:
             if not apart.size:
@@ -149,7 +151,7 @@ class Run:
         details = self._observed(chains.stride, chains.tally, skipped)
         return Done("forward", found, replicas, jobs, details, why=EMPTY_START)
 
-    def _chains(self, replicas: Any, rows: int, workload: Any, position: int) -> Chains:
+    def _chains(self, replicas: Any, rows: int, workload: Any, position: int, places: Any = None) -> Chains:
         return Chains(
             self.table,
             self.needs,
@@ -159,6 +161,7 @@ class Run:
             rows=rows,
             workload=workload,
             position=position,
+            places=places,
             backend=self.backend,
         )
 

@@ -112,7 +112,7 @@ def _plan(model: Model, mix: Mix, method: str, initial: int, most: int) -> tuple
     """The first length, and the method that `auto` stands for."""
     p = mix.regeneration
     if method == "regenerative" and (p == 0 or model.order != "fcfs"):
-        need = "a class that needs all servers" if p == 0 else "discipline 'fcfs'"
+        need = "independent jobs, a class of which needs all servers," if p == 0 else "discipline 'fcfs'"
         raise UsageError(f"method 'regenerative': needs {need}")
     cycles = whole_blocks(int(CYCLES / p)) if p > 0 else 0
     if method == "auto":

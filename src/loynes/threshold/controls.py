@@ -46,6 +46,7 @@ class Mix:
     units: NDArray[np.int64]  # [kind]
     taken: NDArray[np.int64]  # [class, kind]
     laws: tuple[Law, ...]
+    independent: bool = True  # of one another: the class of a job says nothing of the next one's
 
     @classmethod
     def of(cls, model: Model) -> Mix:
@@ -53,7 +54,9 @@ class Mix:
         probability, mean, variance, need = np.array(columns, dtype=np.float64).T
         taken = np.array([np.add(model.demand(c), model.specific(c)) for c in model.classes])
         laws = tuple(c.service for c in model.classes)
-        return cls(model.servers, probability, mean, variance, need, np.array(model.units), taken, laws)
+        return cls(
+            model.servers, probability, mean, variance, need, np.array(model.units), taken, laws, model.independent
+        )
 
     @cached_property
     def _weight(self) -> Array:
@@ -81,6 +84,8 @@ class Mix:
     @cached_property
     def conflict(self) -> NDArray[np.bool_]:
         """[class, other]: they do not fit on the servers together, and the other's service has a finite variance."""
+        if not self.independent:  # what a blocker waits for is then not known
+            return np.zeros((len(self.need), len(self.need)), np.bool_)
         together = self.taken[:, None, :] + self.taken > self.units
         return together.any(axis=2) & self._tame & ~np.eye(len(self.need), dtype=np.bool_)
 
@@ -106,7 +111,7 @@ class Mix:
     @cached_property
     def regenerating(self) -> NDArray[np.int64]:
         """The classes whose jobs need all servers: each such job leaves the pile flat."""
-        return np.flatnonzero(self.need == self.servers)
+        return np.flatnonzero((self.need == self.servers) & self.independent)
 
     @property
     def regeneration(self) -> float:

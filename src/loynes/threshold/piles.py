@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.inputs.arrivals import start_places
 from loynes.inputs.philox import STREAM_PILE
 from loynes.inputs.tables import JobTable, Needs
 from loynes.kernels.backends import backend as choose
@@ -43,6 +44,7 @@ class Piles:
         self._engine = choose(backend)
         self._H = self._engine.hold(np.zeros((replicas, table.servers)))
         self._seed, self._stream = seed, stream
+        self._places = start_places(table.arrivals, seed, stream, np.arange(replicas))
 
     @property
     def jobs(self) -> int:
@@ -61,6 +63,7 @@ class Piles:
             length,
             self._H,
             self._heap,
+            places=self._places,
         )
         self.length = length
 

@@ -6,22 +6,27 @@ import numpy as np
 
 from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.cpu.jobs import draw_block, new_block
+from loynes.kernels.cpu.past import follow, new_trail, trail_at
 from loynes.kernels.cpu.state import advance, get, new_state, put, rebase
 from loynes.kernels.reference import BLOCK
 
 
 @compiled
-def backward(table, as_runs, seed, stream, first_replica, initial, confirmations, longest, W, length, doublings):
+def backward(
+    table, as_runs, seed, stream, first_replica, initial, confirmations, longest, places, W, length, doublings
+):
     """One sample a row of W: double n from `initial` until M_n = M_2n, all of it, `confirmations` times in a row.
 
     length[r] is the last, longest n, doublings[r] how often n was doubled; a sample that has not settled by n =
-    `longest` keeps length 0 and the last workload. `initial` is a multiple of BLOCK.
+    `longest` keeps length 0 and the last workload. `initial` is a multiple of BLOCK. places[r] is where the arrival
+    process stands at job 0; its past follows from there.
     """
     block = new_block(table)
     state = new_state(table, as_runs)
     before = np.empty(table.servers)
     for r in range(W.shape[0]):
-        _from_empty(table, as_runs, seed, stream, first_replica + r, initial, block, state, W[r])
+        trail = new_trail(places[r])
+        trail = _from_empty(table, seed, stream, first_replica + r, initial, block, state, trail, W[r])
         n = initial
         agreed = 0
         length[r] = 0
@@ -29,7 +34,7 @@ def backward(table, as_runs, seed, stream, first_replica, initial, confirmations
         while n < longest:
             before[:] = W[r]
             n *= 2
-            _from_empty(table, as_runs, seed, stream, first_replica + r, n, block, state, W[r])
+            trail = _from_empty(table, seed, stream, first_replica + r, n, block, state, trail, W[r])
             doublings[r] += 1
             agreed = agreed + 1 if np.array_equal(before, W[r]) else 0
             if agreed == confirmations:
@@ -38,11 +43,13 @@ def backward(table, as_runs, seed, stream, first_replica, initial, confirmations
 
 
 @compiled
-def _from_empty(table, as_runs, seed, stream, replica, n, block, state, W):
-    """M_n: empty before job -n, then jobs -n .. -1."""
+def _from_empty(table, seed, stream, replica, n, block, state, trail, W):
+    """M_n: empty before job -n, then jobs -n .. -1. Returns the trail, which may have grown."""
     W[:] = 0.0
     put(state, W)
+    trail = follow(table, seed, stream, replica, n, block, trail)
     for first in range(-n, 0, BLOCK):
-        draw_block(table, seed, stream, replica, first, block)
+        draw_block(table, seed, stream, replica, first, block, trail_at(trail, first))
         rebase(state, advance(state, block, 0, BLOCK, 0.0))
     get(state, W)
+    return trail

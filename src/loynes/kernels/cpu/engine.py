@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.inputs.arrivals import start_places
 from loynes.inputs.tables import JobTable, Needs
 from loynes.kernels.cpu.backward import backward
 from loynes.kernels.cpu.forward import forward
@@ -28,6 +29,8 @@ TASK_JOBS = 1 << 19
 REPLICAS = 128
 
 Done = Callable[[], None] | None
+# Where each replica's arrival process stands (inputs/arrivals.py), advanced in place; None for Poisson arrivals.
+Places = NDArray[np.int64] | None
 
 
 batch_bytes = 1 << 26  # of samples that are made at a time
@@ -67,13 +70,14 @@ def run_forward(
     tally: Tally,
     done: Done = None,
     workers: int | None = None,
+    places: Places = None,
 ) -> None:
     """Advance the given replicas (rows of W) through jobs begin .. end-1, adding to their tally rows if `observe`."""
-    as_runs, stride, key = use_runs(table), look_every(table), np.uint64(seed)
+    as_runs, stride, key, at = use_runs(table), look_every(table), np.uint64(seed), _places(places, len(W))
 
     def task(part: slice, start: int, stop: int) -> None:
         numbers = (replicas[part], rows[part])
-        forward(table, needs, as_runs, stride, key, stream, *numbers, start, stop, observe, W[part], tally)
+        forward(table, needs, as_runs, stride, key, stream, *numbers, start, stop, observe, W[part], at[part], tally)
 
     _over(begin, end, len(W), task, done, workers)
 
@@ -90,13 +94,14 @@ def run_pile(
     heap: Heap,
     done: Done = None,
     workers: int | None = None,
+    places: Places = None,
 ) -> None:
     """Pile jobs begin .. end-1 on all replicas (rows of H)."""
-    as_runs, stride, key = use_runs(table), look_every(table), np.uint64(seed)
+    as_runs, stride, key, at = use_runs(table), look_every(table), np.uint64(seed), _places(places, len(H))
 
     def task(rows: slice, start: int, stop: int) -> None:
         part = Heap(*_views(heap, rows))
-        pile(table, needs, blockers, as_runs, stride, key, stream, rows.start, start, stop, H[rows], part)
+        pile(table, needs, blockers, as_runs, stride, key, stream, rows.start, start, stop, H[rows], at[rows], part)
 
     _over(begin, end, len(H), task, done, workers)
 
@@ -113,14 +118,15 @@ def run_random_pile(
     heap: Heap,
     done: Done = None,
     workers: int | None = None,
+    places: Places = None,
 ) -> None:
     """As `run_pile`, with every job's servers drawn at random; rows of H are in no order."""
-    key = np.uint64(seed)
+    key, at = np.uint64(seed), _places(places, len(H))
     table = table._replace(specific=np.zeros_like(table.specific))  # the kernel draws them itself
 
     def task(rows: slice, start: int, stop: int) -> None:
         part = Heap(*_views(heap, rows))
-        random_pile(table, blockers, key, stream, rows.start, start, stop, H[rows], part)
+        random_pile(table, blockers, key, stream, rows.start, start, stop, H[rows], at[rows], part)
 
     _over(begin, end, len(H), task, done, workers)
 
@@ -165,7 +171,8 @@ def run_backward(
 
     def task(rows: slice) -> None:
         first, out = first_replica + rows.start, (W[rows], length[rows], doublings[rows])
-        backward(table, as_runs, key, stream, first, initial, confirmations, longest, *out)
+        places = start_places(table.arrivals, seed, stream, np.arange(first, first + len(out[0])))
+        backward(table, as_runs, key, stream, first, initial, confirmations, longest, places, *out)
 
     run_lines((iter([partial(task, rows)]) for rows in _groups(len(W), 4 * initial, workers)), workers, done)
 
@@ -181,12 +188,13 @@ def run_sandwich(
     met: NDArray[np.int64],
     done: Done = None,
     workers: int | None = None,
+    places: Places = None,
 ) -> None:
     """Pairs of chains low[r] <= high[r] through jobs begin .. end-1; met[r] becomes when they first were equal."""
-    as_runs, key = use_runs(table), np.uint64(seed)
+    as_runs, key, at = use_runs(table), np.uint64(seed), _places(places, len(low))
 
     def task(rows: slice, start: int, stop: int) -> None:
-        sandwich(table, as_runs, key, stream, rows.start, start, stop, low[rows], high[rows], met[rows])
+        sandwich(table, as_runs, key, stream, rows.start, start, stop, low[rows], high[rows], at[rows], met[rows])
 
     _over(begin, end, len(low), task, done, workers)
 
@@ -211,9 +219,14 @@ def run_perfect(
 
     def task(rows: slice) -> None:
         first, out = first_replica + rows.start, (W[rows], length[rows], doublings[rows])
-        perfect(table, as_runs, key, stream, first, initial, longest, ceiling, rise, *out)
+        places = start_places(table.arrivals, seed, stream, np.arange(first, first + len(out[0])))
+        perfect(table, as_runs, key, stream, first, initial, longest, ceiling, rise, places, *out)
 
     run_lines((iter([partial(task, rows)]) for rows in _groups(len(W), 4 * initial, workers)), workers, done)
+
+
+def _places(places: Places, count: int) -> NDArray[np.int64]:
+    return np.zeros(count, np.int64) if places is None else places
 
 
 def _over(

@@ -18,9 +18,9 @@ _SHIFT, _OFFSET = np.int64(BIN_SHIFT), np.int64(BIN_OFFSET)
 
 
 @compiled
-def forward(table, needs, as_runs, stride, seed, stream, replicas, rows, begin, end, observe, W, tally):
-    """Jobs begin .. end-1 (multiples of BLOCK) of the replicas whose workloads are the rows of W; updates W and tally,
-    each replica in a tally row of its own.
+def forward(table, needs, as_runs, stride, seed, stream, replicas, rows, begin, end, observe, W, places, tally):
+    """Jobs begin .. end-1 (multiples of BLOCK) of the replicas whose workloads are the rows of W, with the arrival
+    process at places[r]; updates these and the tally, each replica in a tally row of its own.
 
     Row r depends on nothing but (table, seed, stream, replicas[r]) and the jobs so far: not on how work is cut.
     """
@@ -29,9 +29,10 @@ def forward(table, needs, as_runs, stride, seed, stream, replicas, rows, begin, 
     wait, loss = np.empty(needs.need.size), np.zeros(needs.need.size * table.units.size)
     for r in range(W.shape[0]):
         put(state, W[r])
+        x = places[r]
         row = _take_row(tally, rows[r])
         for first in range(begin, end, BLOCK):
-            draw_block(table, seed, stream, replicas[r], first, block)
+            x = draw_block(table, seed, stream, replicas[r], first, block, x)
             now = 0.0
             if observe:
                 for j in range(0, BLOCK, stride):
@@ -39,7 +40,10 @@ def forward(table, needs, as_runs, stride, seed, stream, replicas, rows, begin, 
                         look(state, needs.need, now, wait, loss)
                     else:
                         look_at_kinds(state, block, j, needs, now, wait, loss)
-                    _note(row, needs.weight, wait, loss)
+                    if needs.lift.size > 0:
+                        _note_own(row, needs.weight, needs.lift[block.place[j] % table.arrivals.phases], wait, loss)
+                    else:
+                        _note(row, needs.weight, wait, loss)
                     now = advance(state, block, j, j + stride, now)
             else:
                 now = advance(state, block, 0, BLOCK, now)
@@ -50,6 +54,7 @@ def forward(table, needs, as_runs, stride, seed, stream, replicas, rows, begin, 
                 # Every job's own loss was summed, while the rest is a sum over looks.
                 row.loss[:] += lost / stride
         _give_row(tally, rows[r], row)
+        places[r] = x
         get(state, W[r])
 
 
@@ -104,4 +109,21 @@ def _note(row, weight, wait, loss):
     for t in range(1, kinds):
         for k in range(wait.size):
             row.loss[t] += weight[k] * loss[k * kinds + t]
+    row.looks[0] += 1
+
+
+@compiled
+def _note_own(row, weight, lift, wait, loss):
+    """The same where classes depend on the arrival process: what a class sees counts as much as it is likelier here."""
+    kinds = row.loss.size
+    for k in range(wait.size):
+        w, more = wait[k], lift[k]
+        row.wait[k] += more * w
+        row.square[k] += more * w * w
+        if w == 0.0:
+            row.none[k] += more
+        place = (np.float64(w * row.per_unit).view(np.int64) >> _SHIFT) - _OFFSET
+        row.bins[k, min(max(place, 0), BINS - 1)] += more
+        for t in range(kinds):
+            row.loss[t] += weight[k] * more * loss[k * kinds + t]
     row.looks[0] += 1

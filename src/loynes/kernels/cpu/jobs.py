@@ -7,8 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from loynes.inputs import tables
+from loynes.inputs.arrivals import MOVES, POISSON, RECORDED, RENEWAL
 from loynes.inputs.jobs import LARGEST, SMALLEST
 from loynes.inputs.philox import ASSIGNMENT, GROUP_SHIFT
+from loynes.kernels.cpu.arrivals import walk
 from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.cpu.elementary import exp, log
 from loynes.kernels.cpu.philox import words
@@ -35,6 +37,8 @@ class Block(NamedTuple):
     energy: np.ndarray
     second: np.ndarray
     assignment: np.ndarray  # [job, word], what specific servers are drawn from
+    place: np.ndarray  # where the arrival process stands at each job, if it has a memory
+    move: np.ndarray
 
 
 @compiled
@@ -54,24 +58,40 @@ def new_block(table):
         np.empty(BLOCK, np.float64),
         np.empty(BLOCK, np.float64),
         np.empty((BLOCK, 4 * ((most + 3) // 4)), np.uint64),
+        np.zeros(BLOCK, np.int64),
+        np.empty((4, 1), np.uint64),
     )
 
 
 @compiled
-def draw_block(table, seed, stream, replica, first, block):
-    """Fill the block with jobs first .. first + BLOCK - 1 of a replica."""
+def draw_block(table, seed, stream, replica, first, block, x):
+    """Fill the block with jobs first .. first + BLOCK - 1 of a replica.
+
+    x is the place of the arrival process at job `first`, or, in the past (first < 0), at first + BLOCK; returned is
+    that at the other end. Poisson arrivals have no memory: theirs stays what it is.
+    """
     word = block.word
     word_0, word_1, word_2, word_3 = word[0], word[1], word[2], word[3]
-    words(seed, stream, replica, first, word_0, word_1, word_2, word_3)
     gap, service, need, u = block.gap, block.service, block.need, block.uniform
-    if table.gap_mean > 0.0:
+    if table.arrivals.process != POISSON:
+        x = _draw_gaps(table, seed, stream, replica, first, block, x)
+    words(seed, stream, replica, first, word_0, word_1, word_2, word_3)
+    if table.arrivals.process != POISSON:
+        if table.gap_mean == 0.0:
+            gap[:] = 0.0
+    elif table.gap_mean > 0.0:
         for i in range(BLOCK):
             gap[i] = -log((np.float64(np.int64(word_1[i])) + 0.5) * 2.0**-32) * table.gap_mean
     else:
         gap[:] = 0.0
     for i in range(BLOCK):
         u[i] = (np.float64(np.int64((word_2[i] << _20) | (word_3[i] >> _12))) + 0.5) * 2.0**-52
-    _pick_classes(table.class_cut, word_0, block.job_class)
+    if table.arrivals.mix_cut.size > 0:
+        for i in range(BLOCK):
+            cut = table.arrivals.mix_cut[block.place[i] % table.arrivals.phases]
+            block.job_class[i] = np.searchsorted(cut, word_0[i], side="right")
+    else:
+        _pick_classes(table.class_cut, word_0, block.job_class)
     if block.assignment.shape[1] > 0:
         # u and the classes are in place: the words themselves are not needed any more.
         for group in range(block.assignment.shape[1] // 4):
@@ -88,7 +108,26 @@ def draw_block(table, seed, stream, replica, first, block):
             need[i] = table.need[c]
             service[i] *= table.p[c]
     else:
-        _serve(table, block)
+        for i in range(BLOCK):
+            need[i] = table.need[block.job_class[i]]
+        _serve(table, block, service)
+    return x
+
+
+@compiled
+def _draw_gaps(table, seed, stream, replica, first, block, x):
+    """Gaps, and places, of arrivals that are not Poisson."""
+    word, gap, u = block.word, block.gap, block.uniform
+    if table.arrivals.process != RECORDED:
+        words(seed, stream | MOVES, replica, first, word[0], word[1], word[2], word[3])
+    if table.arrivals.process == RENEWAL:
+        for i in range(BLOCK):
+            u[i] = (np.float64(np.int64((word[0, i] << _20) | (word[1, i] >> _12))) + 0.5) * 2.0**-52
+        block.job_class[:] = table.need.size
+        _serve(table, block, gap)
+        for i in range(BLOCK):
+            gap[i] *= table.arrivals.time[0]
+    return walk(table, seed, stream, replica, first, x, word, block.move, block.place, gap)
 
 
 @compiled
@@ -105,12 +144,11 @@ def _pick_classes(cut, word, job_class):
 
 
 @compiled
-def _serve(table, block):
+def _serve(table, block, service):
     """Services of any law: passes over the block, so that logs and exponentials are taken many at a time."""
-    u, energy, second, service, branches = block.uniform, block.energy, block.second, block.service, block.branch
+    u, energy, second, branches = block.uniform, block.energy, block.second, block.branch
     for i in range(BLOCK):
         c = block.job_class[i]
-        block.need[i] = table.need[c]
         branch = table.first[c]
         last = table.first[c + 1] - 1
         while branch < last and u[i] >= table.low[branch + 1]:

@@ -13,7 +13,7 @@ from loynes.kernels.reference import BLOCK
 
 
 @compiled
-def pile(table, needs, blockers, as_runs, stride, seed, stream, first_replica, begin, end, H, heap):
+def pile(table, needs, blockers, as_runs, stride, seed, stream, first_replica, begin, end, H, places, heap):
     """Pile jobs begin .. end-1 (multiples of BLOCK) of replicas first_replica + r on the heights heap.base[r] + H[r].
 
     H[r, 0] = 0 at every block's end, so that heights keep their precision however high the pile is. Gathered beside it:
@@ -24,25 +24,28 @@ def pile(table, needs, blockers, as_runs, stride, seed, stream, first_replica, b
     wait_k, loss_k = np.empty(needs.need.size), np.zeros(needs.need.size * table.units.size)
     for r in range(H.shape[0]):
         put(state, H[r])
+        x = places[r]
         # On their own while this replica runs: rows of the whole share cache lines with other cores' rows.
         jobs, service, blocked, longest = take_counts(heap, r)
         base, loss = heap.base[r], heap.loss[r].copy()
         for first in range(begin, end, BLOCK):
-            draw_block(table, seed, stream, first_replica + r, first, block)
+            x = draw_block(table, seed, stream, first_replica + r, first, block, x)
             for j in range(0, BLOCK, stride):
                 if table.plain:
                     look(state, needs.need, 0.0, wait_k, loss_k)
                 else:
                     look_at_kinds(state, block, j, needs, 0.0, wait_k, loss_k)
                 for k in range(needs.need.size):
+                    more = needs.lift[block.place[j] % table.arrivals.phases, k] if needs.lift.size > 0 else 1.0
                     for t in range(loss.size):
-                        loss[t] += needs.weight[k] * loss_k[k * loss.size + t]
+                        loss[t] += needs.weight[k] * more * loss_k[k * loss.size + t]
                 advance(state, block, j, j + stride, 0.0)
             base += lower(state)
             count(blockers, block, BLOCK, jobs, service, blocked, longest)
         if not table.plain and not table.strict:
             loss += take_lost(state, unpack(state.plan)) / stride
         heap.base[r], heap.loss[r] = base, loss
+        places[r] = x
         give_counts(heap, r, jobs, service, blocked, longest)
         get(state, H[r])
 
@@ -58,7 +61,7 @@ def regenerate(table, blockers, as_runs, seed, stream, first_replica, begin, H, 
         first = begin
         last = BLOCK
         while last == BLOCK:
-            draw_block(table, seed, stream, first_replica + r, first, block)
+            draw_block(table, seed, stream, first_replica + r, first, block, 0)
             last = 0
             while last < BLOCK and block.need[last] < table.servers:
                 last += 1

@@ -15,17 +15,17 @@ _32, _2, _3 = np.uint64(32), np.int64(2), np.int64(3)
 
 
 @compiled
-def random_pile(table, blockers, seed, stream, first_replica, begin, end, H, heap):
+def random_pile(table, blockers, seed, stream, first_replica, begin, end, H, places, heap):
     """As `pile`, but rows of H are not sorted: who is where is part of the state. Every job's own loss is summed."""
     block = new_block(table)
     s = table.servers
     near, far = np.empty((4, BLOCK), np.uint64), np.empty((4, 1), np.uint64)
     for r in range(H.shape[0]):
-        heights = H[r].copy()
+        heights, x = H[r].copy(), places[r]
         jobs, service, blocked, longest = take_counts(heap, r)
         base, loss = heap.base[r], heap.loss[r, 0]
         for first in range(begin, end, BLOCK):
-            draw_block(table, seed, stream, first_replica + r, first, block)
+            x = draw_block(table, seed, stream, first_replica + r, first, block, x)
             words(seed, stream | ASSIGNMENT, first_replica + r, first, near[0], near[1], near[2], near[3])
             for j in range(BLOCK):
                 a = block.need[j]
@@ -52,3 +52,4 @@ def random_pile(table, blockers, seed, stream, first_replica, begin, end, H, hea
         heap.base[r], heap.loss[r, 0] = base, loss
         give_counts(heap, r, jobs, service, blocked, longest)
         H[r] = heights
+        places[r] = x

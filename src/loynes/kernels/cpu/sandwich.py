@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.cpu.jobs import draw_block, new_block
+from loynes.kernels.cpu.past import follow, new_trail, trail_at
 from loynes.kernels.cpu.state import advance, get, new_state, put, rebase, same
 from loynes.kernels.reference import BLOCK
 
 
 @compiled
-def sandwich(table, as_runs, seed, stream, first_replica, begin, end, low, high, met):
+def sandwich(table, as_runs, seed, stream, first_replica, begin, end, low, high, places, met):
     """Jobs begin .. end-1 (multiples of BLOCK) for the pairs of rows low[r] <= high[r] of replicas first_replica + r.
 
     met[r] is the number of jobs after which the two were first seen equal (at a block's end), -1 if not yet.
@@ -20,7 +21,9 @@ def sandwich(table, as_runs, seed, stream, first_replica, begin, end, low, high,
         put(lower, low[r])
         put(upper, high[r])
         apart = met[r] < 0
-        at = _together(table, seed, stream, first_replica + r, begin, end, block, lower, upper, apart)
+        at, places[r] = _together(
+            table, seed, stream, first_replica + r, begin, end, block, new_trail(places[r]), lower, upper, apart
+        )
         get(lower, low[r])
         if apart and at <= end:
             met[r] = at
@@ -31,7 +34,7 @@ def sandwich(table, as_runs, seed, stream, first_replica, begin, end, low, high,
 
 
 @compiled
-def perfect(table, as_runs, seed, stream, first_replica, initial, longest, ceiling, rise, W, length, doublings):
+def perfect(table, as_runs, seed, stream, first_replica, initial, longest, ceiling, rise, places, W, length, doublings):
     """One sample a row of W: double n from `initial` until chains begun n jobs ago at 0 and at a ceiling meet by now.
 
     The ceiling starts at `ceiling` and grows by `rise` with every doubling. length[r] is the n that sufficed, 0 if none
@@ -41,6 +44,7 @@ def perfect(table, as_runs, seed, stream, first_replica, initial, longest, ceili
     lower, upper = new_state(table, as_runs), new_state(table, as_runs)
     for r in range(W.shape[0]):
         n = initial
+        trail = new_trail(places[r])
         length[r] = 0
         doublings[r] = 0
         while n <= longest:
@@ -48,7 +52,8 @@ def perfect(table, as_runs, seed, stream, first_replica, initial, longest, ceili
             put(lower, W[r])
             W[r] = ceiling + rise * doublings[r]
             put(upper, W[r])
-            at = _together(table, seed, stream, first_replica + r, -n, 0, block, lower, upper, True)
+            trail = follow(table, seed, stream, first_replica + r, n, block, trail)
+            at, _ = _together(table, seed, stream, first_replica + r, -n, 0, block, trail, lower, upper, True)
             if at <= 0:
                 length[r] = n
                 break
@@ -58,18 +63,23 @@ def perfect(table, as_runs, seed, stream, first_replica, initial, longest, ceili
 
 
 @compiled
-def _together(table, seed, stream, replica, begin, end, block, lower, upper, apart):
+def _together(table, seed, stream, replica, begin, end, block, trail, lower, upper, apart):
     """Jobs begin .. end-1 through the lower state, and through the upper one while they are apart.
 
-    Returns the index of the job before which the two were first seen equal, or end + 1.
+    Returns the index of the job before which the two were first seen equal, or end + 1, and the arrival process's place
+    at the end; the trail has its place at `begin`, or its past.
     """
     at = end + 1
+    x = trail[0]
     for first in range(begin, end, BLOCK):
-        draw_block(table, seed, stream, replica, first, block)
+        if first < 0:
+            draw_block(table, seed, stream, replica, first, block, trail_at(trail, first))
+        else:
+            x = draw_block(table, seed, stream, replica, first, block, x)
         rebase(lower, advance(lower, block, 0, BLOCK, 0.0))
         if apart:
             rebase(upper, advance(upper, block, 0, BLOCK, 0.0))
             if same(lower, upper):
                 apart = False
                 at = first + BLOCK
-    return at
+    return at, x

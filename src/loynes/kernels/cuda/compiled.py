@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.errors import UsageError
+from loynes.inputs.arrivals import POISSON
 from loynes.inputs.tables import JobTable, class_probabilities
 
 SOURCES = Path(__file__).parent
@@ -154,6 +155,8 @@ def shape_of(table: JobTable, blockers: int = 0, *, bits: int = 32, chains: int 
     """The shape of a model, in the form that pays for it."""
     if table.specific.any():
         raise UsageError("backend 'cuda': has no kernels for specific or random servers; use --backend cpu")
+    if table.arrivals.process != POISSON:
+        raise UsageError("backend 'cuda': has kernels for Poisson arrivals only; use --backend cpu")
     if not table.plain:
         return _shape_of_kinds(table, blockers, bits, chains, form)
     s = table.servers

@@ -26,6 +26,7 @@ FIRST_BLOCKS = 64
 MOST_GROUPS = 256
 
 Done = Callable[[], None] | None
+Places = NDArray[np.int64] | None  # of Poisson arrivals, the only ones here, which have no memory
 
 
 class Engine:
@@ -76,6 +77,7 @@ class Engine:
         tally: Tally,
         done: Done = None,
         workers: int | None = None,
+        places: Places = None,
     ) -> None:
         """Advance the given replicas (rows of W) through jobs begin .. end-1, adding to tally rows if `observe`."""
         cp = cupy()
@@ -135,6 +137,7 @@ class Engine:
         heap: Heap,
         done: Done = None,
         workers: int | None = None,
+        places: Places = None,
     ) -> None:
         """Pile jobs begin .. end-1 on all replicas (rows of H)."""
         self._pile(table, needs, blockers, seed, stream, begin, end, False, H, heap, done)
@@ -205,6 +208,7 @@ class Engine:
         met: NDArray[np.int64],
         done: Done = None,
         workers: int | None = None,
+        places: Places = None,
     ) -> None:
         """Pairs of chains low[r] <= high[r] through jobs begin .. end-1; met[r] becomes when they first were equal."""
         cp = cupy()

@@ -1,0 +1,232 @@
+"""Arrivals as arrays, and the walk of a phase from job to job: the reference for every backend's gaps.
+
+A place x says where the arrival process stands at a job: x = phase + phases r, with r more jobs of its batch to come.
+Places at jobs 0, 1, 2, ... follow from the one at job 0, each by the words of the job before it; places at jobs -1, -2,
+... too, by the time-reversed process, each by its own words. So the past never changes however far one goes back.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loynes.inputs.elementary import log
+from loynes.inputs.philox import GROUP_SHIFT, short_uniform, words
+from loynes.model import modulation
+from loynes.model.arrivals import Batch, Process, Recorded, Renewal
+from loynes.model.cluster import Model
+from loynes.model.law import Law
+from loynes.model.streams import Chain
+
+# Processes, as kernels know them.
+POISSON, RENEWAL, MODULATED, RECORDED = range(4)
+# Added to a stream's number: the words that move the phase of arrivals, one group a move, the group's number above it.
+MOVES = 0x40000000
+
+_ONE = 2.0**32
+
+
+class ArrivalTable(NamedTuple):
+    """Arrays and scalars only. Rows of moves: from phase i; into phase i (backward); into i with an arrival."""
+
+    process: int
+    phases: int
+    time: NDArray[np.float64]  # mean stay in each phase; recorded gaps; for a renewal, what its law's gaps are times
+    first: NDArray[np.int64]  # [3 phases + 1], where rows begin
+    cut: NDArray[np.uint64]  # moves are drawn when the word is below; cumulative in a row
+    to: NDArray[np.int64]  # 2 phase, and 1 if that is (or was) an arrival
+    size_cut: NDArray[np.uint64]  # batches: P(size <= r + 1)
+    more_cut: NDArray[np.uint64]  # P(size > r + 1 | size > r): whether the job before was of the same batch
+    start_cut: NDArray[np.uint64]  # the phase at job 0
+    start_more: NDArray[np.uint64]  # r at job 0
+    mix_cut: NDArray[np.uint64]  # [phase, class], empty where classes do not depend on it
+
+
+def no_arrivals() -> ArrivalTable:
+    """Of the saturated system, and of Poisson arrivals, which need no table."""
+    none, cuts = np.zeros(0, np.int64), np.zeros(0, np.uint64)
+    return ArrivalTable(POISSON, 1, np.zeros(0), none, cuts, none, cuts, cuts, cuts, cuts, np.zeros((0, 0), np.uint64))
+
+
+def arrival_table(model: Model, rate: float | None) -> tuple[ArrivalTable, Law | None]:
+    """The arrays of a model's arrivals at a rate, and the gaps' law if that is all there is to them.
+
+    None for the saturated system: without gaps, the phase matters only for the classes it brings.
+    """
+    process: Process = model.arrivals
+    chain = model.chain
+    if rate is None:
+        return (no_arrivals() if chain is None or chain.mix is None else _modulated(chain, 0.0, process)), None
+    size = process.mean_size if isinstance(process, Batch) else 1.0
+    if chain is not None:
+        return _modulated(chain, modulation.rate_of(chain.d0, chain.d1) * size / rate, process), None
+    inner = process.of if isinstance(process, Batch) else process
+    if isinstance(inner, Recorded):
+        gaps = np.array(inner.gaps)
+        table = no_arrivals()._replace(process=RECORDED, phases=len(gaps), time=gaps / (gaps.mean() * rate))
+        return table, None
+    if isinstance(inner, Renewal):
+        table = no_arrivals()._replace(process=RENEWAL, time=np.array([size / (rate * inner.gap.mean)]))
+        return _with_batches(table, process), inner.gap
+    if isinstance(process, Batch):
+        # Poisson, but for the batches: a phase that is always the same.
+        alone = Chain(np.array([[-1.0]]), np.array([[1.0]]))
+        return _modulated(alone, size / rate, process), None
+    return no_arrivals(), None
+
+
+def _modulated(chain: Chain, stretch: float, process: Process) -> ArrivalTable:
+    d0, d1 = chain.d0, chain.d1
+    phases = len(d0)
+    leaving = -np.diag(d0)
+    jump_0, jump_1 = (d0 + np.diag(leaving)) / leaving[:, None], d1 / leaving[:, None]
+    visits = modulation.stationary(jump_0 + jump_1)
+    rows: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
+    everywhere = np.arange(phases)
+    for i in range(phases):
+        rows.append((np.concatenate([2 * everywhere, 2 * everywhere + 1]), np.concatenate([jump_0[i], jump_1[i]])))
+    for i in range(phases):  # how a stay in i began: with an arrival, or from another phase
+        came = visits * jump_0[:, i]
+        rows.append((np.append(2 * everywhere, 2 * i + 1), np.append(came, visits @ jump_1[:, i])))
+    for i in range(phases):  # from where an arrival brought the phase to i
+        rows.append((2 * everywhere, visits * jump_1[:, i]))
+    first, cut, to = [0], [], []
+    for where, likely in rows:
+        likely = np.where(likely > 1e-15 * max(likely.sum(), 1e-300), likely, 0.0)
+        kept = np.flatnonzero(likely) if likely.any() else np.array([0])
+        cut.append(cuts_of(likely[kept] if likely.any() else np.ones(1)))
+        to.append(where[kept])
+        first.append(first[-1] + len(kept))
+    mix = np.zeros((0, 0), np.uint64) if chain.mix is None else np.array([cuts_of(row) for row in chain.mix])
+    table = ArrivalTable(
+        MODULATED,
+        phases,
+        stretch / leaving,
+        np.array(first, np.int64),
+        np.concatenate(cut),
+        np.concatenate(to).astype(np.int64),
+        np.zeros(0, np.uint64),
+        np.zeros(0, np.uint64),
+        cuts_of(modulation.at_arrivals(d0, d1)),
+        np.zeros(0, np.uint64),
+        mix,
+    )
+    return _with_batches(table, process)
+
+
+def _with_batches(table: ArrivalTable, process: Process) -> ArrivalTable:
+    if not isinstance(process, Batch):
+        return table
+    sizes = process.sizes
+    beyond = np.cumsum(sizes[::-1])[::-1]  # P(size > r)
+    more = np.append(beyond[1:], 0.0) / beyond
+    return table._replace(
+        size_cut=cuts_of(sizes), more_cut=np.round(more * _ONE).astype(np.uint64), start_more=cuts_of(beyond)
+    )
+
+
+def cuts_of(likely: NDArray[np.float64]) -> NDArray[np.uint64]:
+    """32-bit cuts: entry k is drawn when cut[k-1] <= word < cut[k]."""
+    cumulative = np.cumsum(likely)
+    return np.asarray(np.round(cumulative / cumulative[-1] * _ONE).astype(np.uint64))
+
+
+def start_places(table: ArrivalTable, seed: int, stream: int, replicas: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where the arrival process stands at job 0 of each replica: in its stationary law, as jobs find it."""
+    if table.process == POISSON or (table.process == RENEWAL and not table.size_cut.size):
+        return np.zeros(len(replicas), np.int64)
+    # The largest index is nobody's job.
+    index = np.full(len(replicas), np.iinfo(np.int64).max)
+    word_0, word_1, _, _ = words(seed, stream | MOVES, replicas, index)
+    if table.process == RECORDED:
+        return ((word_0 * np.uint64(table.phases)) >> np.uint64(32)).astype(np.int64)
+    phase = np.searchsorted(table.start_cut, word_0, side="right") if table.process == MODULATED else 0
+    more = np.searchsorted(table.start_more, word_1, side="right") if table.start_more.size else 0
+    return np.asarray(phase + table.phases * np.asarray(more, np.int64), np.int64) * np.ones(len(replicas), np.int64)
+
+
+class Walk(NamedTuple):
+    """One entry a job: the place of the arrival process at it, and the gap until the next; uniforms of renewal gaps."""
+
+    place: NDArray[np.int64]
+    gap: NDArray[np.float64]
+
+
+def walk(
+    table: ArrivalTable, seed: int, stream: int, replica: int, begin: int, end: int, own_gap: NDArray[np.float64] | None
+) -> Walk:
+    """Jobs begin .. end-1 of a replica, with begin <= 0 <= end, job by job; `own_gap` are the gaps of a renewal."""
+    place, gap = np.empty(end - begin, np.int64), np.empty(end - begin)
+    start = int(start_places(table, seed, stream, np.array([replica]))[0])
+    step = _Step(table, seed, stream, replica)
+    x = start
+    for n in range(end):
+        place[n - begin] = x
+        gap[n - begin], x = step.forward(n, x, None if own_gap is None else float(own_gap[n - begin]))
+    x = start
+    for n in range(-1, begin - 1, -1):
+        gap[n - begin], x = step.backward(n, x, None if own_gap is None else float(own_gap[n - begin]))
+        place[n - begin] = x
+    return Walk(place, gap)
+
+
+class _Step:
+    """The gap after a job and where that leads, from the place before it or after it."""
+
+    def __init__(self, table: ArrivalTable, seed: int, stream: int, replica: int) -> None:
+        self.table, self.seed, self.stream, self.replica = table, seed, stream, replica
+
+    def _words(self, n: int, move: int) -> list[int]:
+        group = self.stream | MOVES | move << GROUP_SHIFT
+        return [int(word[0]) for word in words(self.seed, group, self.replica, np.array([n]))]
+
+    def _pick(self, row: int, word: int) -> int:
+        t = self.table
+        begin, end = t.first[row], t.first[row + 1]
+        return int(t.to[begin + np.searchsorted(t.cut[begin:end], np.uint64(word), side="right")])
+
+    def _stay(self, phase: int, word: int) -> float:
+        return float(-log(short_uniform(np.array([word], np.uint64)))[0] * self.table.time[phase])
+
+    def forward(self, n: int, x: int, own_gap: float | None) -> tuple[float, int]:
+        t = self.table
+        if t.process == RECORDED:
+            return float(t.time[x]), (x + 1) % t.phases
+        phase, more = x % t.phases, x // t.phases
+        if more:
+            return 0.0, x - t.phases
+        word = self._words(n, 0)
+        if own_gap is not None:
+            gap = own_gap
+        else:
+            gap, move, arrived = 0.0, 0, 0
+            while not arrived:
+                pick, stay, _, _ = self._words(n, move)
+                gap += self._stay(phase, stay)
+                to = self._pick(phase, pick)
+                phase, arrived, move = to >> 1, to & 1, move + 1
+        more = int(np.searchsorted(t.size_cut, np.uint64(word[2]), side="right")) if t.size_cut.size else 0
+        return gap, phase + t.phases * more
+
+    def backward(self, n: int, x: int, own_gap: float | None) -> tuple[float, int]:
+        t = self.table
+        if t.process == RECORDED:
+            before = (x - 1) % t.phases
+            return float(t.time[before]), before
+        phase, more = x % t.phases, x // t.phases
+        word = self._words(n, 0)
+        if t.more_cut.size and word[2] < t.more_cut[more]:
+            return 0.0, x + t.phases
+        if own_gap is not None:
+            return own_gap, phase
+        phase = self._pick(2 * t.phases + phase, word[3]) >> 1
+        gap, move = 0.0, 0
+        while True:
+            pick, stay, _, _ = self._words(n, move)
+            gap += self._stay(phase, stay)
+            to = self._pick(t.phases + phase, pick)
+            if to & 1:
+                return gap, phase
+            phase, move = to >> 1, move + 1

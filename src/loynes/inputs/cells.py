@@ -1,0 +1,36 @@
+"""A law cut into cells of known probability, each with the smallest and largest value in it: bounds on expectations."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loynes.inputs.jobs import services
+from loynes.inputs.tables import JobTable
+
+Array = NDArray[np.float64]
+
+
+def tail_edges(count: int, far: float = 36.0) -> Array:
+    """Edges of cells between 0 and 1 that narrow towards both ends, geometrically."""
+    tail = np.exp(-np.linspace(0.0, far, count))
+    return np.concatenate([0.5 * tail[::-1], 1.0 - 0.5 * tail[1:]])
+
+
+def cells(table: JobTable, job_class: int, edges: Array) -> tuple[Array, Array, Array]:
+    """Probability, smallest and largest service of a class in each cell of the uniform, branch by branch.
+
+    Recipes are monotone in the uniform, so the values at a cell's ends are those.
+    """
+    branches = np.arange(table.first[job_class], table.first[job_class + 1])
+    ends = [
+        services(table, np.full(len(branches) * (len(edges) - 1), job_class), _inside(table, branches, u))
+        for u in (edges[:-1], edges[1:])
+    ]
+    weight = (np.diff(edges) / table.stretch[branches, None]).ravel()
+    return weight, np.minimum(*ends), np.maximum(*ends)
+
+
+def _inside(table: JobTable, branches: NDArray[np.int64], u: Array) -> Array:
+    """Uniforms of a class that fall at u of each of its branches."""
+    return np.asarray(table.low[branches, None] + u / table.stretch[branches, None]).ravel()

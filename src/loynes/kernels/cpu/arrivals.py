@@ -1,0 +1,111 @@
+"""Gaps of arrivals that are not Poisson, a block at a time; bit for bit `loynes.inputs.arrivals`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loynes.inputs.arrivals import MODULATED, MOVES, RECORDED
+from loynes.inputs.philox import GROUP_SHIFT
+from loynes.kernels.cpu.compiled import compiled
+from loynes.kernels.cpu.elementary import log
+from loynes.kernels.cpu.philox import words
+from loynes.kernels.reference import BLOCK
+
+_20, _12 = np.uint64(20), np.uint64(12)
+
+
+@compiled
+def walk(table, seed, stream, replica, first, x, word, move, place, gap):
+    """Places and gaps of jobs first .. first + BLOCK - 1, from the place x at job `first` to that at first + BLOCK; or,
+    for jobs in the past (first < 0), the other way round. Returns the place at the other end.
+
+    `gap` holds a renewal's gaps already. word is [4, BLOCK], the jobs' own words for this; move [4, 1] is scratch.
+    """
+    t = table.arrivals
+    m = t.phases
+    if first >= 0:
+        for i in range(BLOCK):
+            place[i] = x
+            if t.process == RECORDED:
+                gap[i] = t.time[x]
+                x = x + 1 if x + 1 < m else 0
+            elif x >= m:
+                gap[i] = 0.0
+                x -= m
+            else:
+                if t.process == MODULATED:
+                    gap[i], x = _to_next(t, seed, stream, replica, first + i, x, word[0, i], word[1, i], move)
+                if t.size_cut.size > 0:
+                    x += m * np.searchsorted(t.size_cut, word[2, i], side="right")
+        return x
+    for i in range(BLOCK - 1, -1, -1):
+        if t.process == RECORDED:
+            x = x - 1 if x > 0 else m - 1
+            gap[i] = t.time[x]
+        elif t.more_cut.size > 0 and word[2, i] < t.more_cut[x // m]:
+            gap[i] = 0.0
+            x += m
+        else:
+            x %= m
+            if t.process == MODULATED:
+                gap[i], x = _to_last(t, seed, stream, replica, first + i, x, word[0, i], word[1, i], word[3, i], move)
+        place[i] = x
+    return x
+
+
+@compiled
+def _to_next(t, seed, stream, replica, n, phase, pick, stay, move):
+    """The gap after job n, which left the phase here, and the phase just after the next arrival."""
+    gap = 0.0
+    moves = 0
+    while True:
+        gap += -log((np.float64(np.int64(stay)) + 0.5) * 2.0**-32) * t.time[phase]
+        to = _pick(t, phase, pick)
+        phase = to >> 1
+        if to & 1:
+            return gap, phase
+        moves += 1
+        pick, stay = _words(seed, stream, replica, n, moves, move)
+
+
+@compiled
+def _to_last(t, seed, stream, replica, n, phase, pick, stay, entry, move):
+    """The same from the other side: the gap after job n, and the phase just after it, from that after job n + 1."""
+    phase = _pick(t, 2 * t.phases + phase, entry) >> 1
+    gap = 0.0
+    moves = 0
+    while True:
+        gap += -log((np.float64(np.int64(stay)) + 0.5) * 2.0**-32) * t.time[phase]
+        to = _pick(t, t.phases + phase, pick)
+        if to & 1:
+            return gap, phase
+        phase = to >> 1
+        moves += 1
+        pick, stay = _words(seed, stream, replica, n, moves, move)
+
+
+@compiled
+def _pick(t, row, word):
+    k = t.first[row]
+    while word >= t.cut[k]:
+        k += 1
+    return t.to[k]
+
+
+@compiled
+def _words(seed, stream, replica, n, moves, move):
+    words(seed, stream | MOVES | (moves << GROUP_SHIFT), replica, n, move[0], move[1], move[2], move[3])
+    return move[0, 0], move[1, 0]
+
+
+@compiled
+def step_back(table, seed, stream, replica, first, x, block):
+    """The place before a block of the past, from that after it: what `draw_block` finds, without the jobs."""
+    t = table.arrivals
+    if t.process == RECORDED:
+        return (x - BLOCK) % t.phases
+    if t.process != MODULATED and t.size_cut.size == 0:
+        return x
+    word = block.word
+    words(seed, stream | MOVES, replica, first, word[0], word[1], word[2], word[3])
+    return walk(table, seed, stream, replica, first, x, word, block.move, block.place, block.gap)

@@ -1,0 +1,58 @@
+"""Laws of phase type as phases: the time until a small Markov chain stops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loynes.model import laws
+from loynes.model.law import Law
+from loynes.model.phase_laws import Coxian, PhaseType
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Phases:
+    """Initial probabilities and rates between phases; what a row lacks to 0 is its rate of stopping."""
+
+    initial: Array
+    generator: Array
+
+    @property
+    def stopping(self) -> Array:
+        return np.asarray(np.maximum(-self.generator.sum(axis=1), 0.0))
+
+
+def phases_of(law: Law) -> Phases | None:
+    """A law as phases, exactly; None if it is not of phase type."""
+    match law:
+        case laws.Exponential():
+            return Phases(np.ones(1), np.full((1, 1), -1.0 / law.mean))
+        case laws.Erlang():
+            rate = law.phases / law.mean
+            return Phases(np.eye(1, law.phases)[0], rate * (np.eye(law.phases, k=1) - np.eye(law.phases)))
+        case laws.Hyperexponential():
+            return Phases(np.array(law.probabilities), np.diag(-1.0 / np.array(law.means)))
+        case PhaseType() | Coxian():
+            return Phases(*law.phases)
+        case laws.Mixture():
+            parts = [phases_of(part) for part in law.laws]
+            known = [part for part in parts if part is not None]
+            if len(known) < len(parts):
+                return None
+            initial = np.concatenate([w * part.initial for w, part in zip(law.weights, known, strict=True)])
+            return Phases(initial, _side_by_side([part.generator for part in known]))
+    return None
+
+
+def _side_by_side(blocks: list[Array]) -> Array:
+    """A block-diagonal matrix."""
+    size = sum(len(block) for block in blocks)
+    whole, at = np.zeros((size, size)), 0
+    for block in blocks:
+        whole[at : at + len(block), at : at + len(block)] = block
+        at += len(block)
+    return whole

@@ -1,0 +1,80 @@
+"""Arrivals and classes together: one modulated process for all jobs, with the classes each phase brings.
+
+A class may have arrivals of its own. Streams of phase type side by side are again one modulated process, whose phase
+says where every stream stands and, for the mark, which of them the last job came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loynes.model import modulation
+from loynes.model.arrivals import Batch, Modulated, Poisson, Process, Renewal
+from loynes.model.phases import phases_of
+
+Array = NDArray[np.float64]
+
+MOST_TOGETHER = 2048
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A modulated process: rates without and with an arrival, and, where classes depend on it, [phase, class]."""
+
+    d0: Array
+    d1: Array
+    mix: Array | None = None
+
+    @property
+    def classes(self) -> Array:
+        """The probability of each class among arriving jobs."""
+        assert self.mix is not None
+        return np.asarray(modulation.at_arrivals(self.d0, self.d1) @ self.mix)
+
+
+def chain_of(process: Process) -> Chain | None:
+    """The chain behind a process, None if it has none (gaps are independent, or recorded)."""
+    if isinstance(process, Batch):
+        return chain_of(process.of)
+    if isinstance(process, Modulated):
+        return Chain(*process.matrices, None if process.mix is None else np.array(process.mix))
+    return None
+
+
+def together(streams: Sequence[Process]) -> Chain:
+    """Streams of their own, one a class, as one process."""
+    parts = [_matrices(stream) for stream in streams]
+    phases = int(np.prod([len(d0) for d0, _ in parts]))
+    if phases * len(parts) > MOST_TOGETHER:
+        raise ValueError(f"classes: their arrivals have {phases} phases together, too many to superpose")
+    quiet, marked = modulation.superposed(parts)
+    count = len(parts)
+    # Phase (j, c): all streams stand at j, and the last job came from stream c.
+    d0 = np.kron(quiet, np.eye(count))
+    d1 = sum(
+        (np.kron(own, np.outer(np.ones(count), np.eye(count)[c])) for c, own in enumerate(marked)), np.zeros(d0.shape)
+    )
+    return Chain(np.asarray(d0, np.float64), np.asarray(d1, np.float64), np.tile(np.eye(count), (phases, 1)))
+
+
+def _matrices(stream: Process) -> tuple[Array, Array]:
+    """A stream as a modulated process, at its own speed."""
+    rate = stream.jobs_rate
+    assert rate is not None
+    if isinstance(stream, Poisson):
+        return np.array([[-rate]]), np.array([[rate]])
+    if isinstance(stream, Renewal):
+        phases = phases_of(stream.gap)
+        if phases is None:
+            raise ValueError(f"gaps of a {stream.gap.law} law cannot be superposed; say {{ law = 'fit', mean, cv }}")
+        d0, d1 = phases.generator, np.outer(phases.stopping, phases.initial)
+    else:
+        assert isinstance(stream, Modulated)
+        d0, d1 = stream.matrices
+    own = stream.own_rate
+    assert own is not None
+    return d0 * (rate / own), d1 * (rate / own)

@@ -1,0 +1,144 @@
+"""How short the time in which a block of jobs arrives can be: ln E[exp(-theta A)], whatever comes after the block.
+
+The majorant's workload is a supremum over sums into the past, so what must hold holds given the place x of the arrival
+process at the block's later end, for the worst x. Independent gaps have no place; a modulated process, run backward,
+has the matrix G of E[exp(-theta gap); place before | place after]; recorded gaps have finitely many places.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loynes.inputs.arrivals import MODULATED, POISSON, RECORDED, ArrivalTable
+from loynes.inputs.cells import cells, tail_edges
+from loynes.inputs.tables import JobTable
+
+Array = NDArray[np.float64]
+
+# Cells that a renewal's gap is cut into: their smallest values shorten it by about 1 / CELLS.
+CELLS = 1 << 15
+
+
+class Gaps:
+    """The arrivals of a table, as the certificate sees them."""
+
+    def __init__(self, table: JobTable) -> None:
+        self._table, self._arrivals = table, table.arrivals
+        if table.arrivals.process not in (POISSON, MODULATED, RECORDED):
+            self._weight, self._shortest = _shortest_gaps(table)
+        if table.arrivals.process == MODULATED:
+            self._into, self._stop, self._stay, self._time = _reversed(table.arrivals)
+        self._log = lru_cache(maxsize=256)(self._find)
+
+    def log(self, block: int, theta: float) -> float:
+        """An upper bound of ln E[exp(-theta A)], A the time of a block of jobs, given the worst place after it."""
+        return float(self._log(block, theta))
+
+    def _find(self, block: int, theta: float) -> float:
+        t = self._arrivals
+        if t.process == POISSON:
+            return -block * math.log1p(theta * self._table.gap_mean)
+        if t.process == RECORDED:
+            return -theta * _shortest_window(t.time, block)
+        if t.process == MODULATED:
+            one = self._modulated(theta)
+        else:
+            one = np.array([[float(self._weight @ np.exp(-theta * self._shortest))]])
+        return _batches(one, t, block) if t.size_cut.size else _power(one, block)
+
+    def _modulated(self, theta: float) -> Array:
+        """E[exp(-theta gap); phase after job n | phase after job n + 1]."""
+        shrink = 1.0 / (1.0 + theta * self._time)
+        walked = np.linalg.solve(np.eye(len(shrink)) - shrink[:, None] * self._stay, np.diag(shrink * self._stop))
+        return np.asarray(self._into @ walked)
+
+
+def _shortest_gaps(table: JobTable) -> tuple[Array, Array]:
+    """A renewal's gap as a law that lies below it."""
+    edges = np.unique(np.concatenate([np.linspace(0.0, 1.0, CELLS + 1)[1:-1], tail_edges(721)]))
+    weight, smallest, _ = cells(table, len(table.need), edges)
+    # What the cells leave out counts as no gap at all.
+    missing = max(0.0, 1.0 - float(weight.sum()))
+    return np.append(weight, missing), np.append(smallest, 0.0) * table.arrivals.time[0]
+
+
+def _reversed(t: ArrivalTable) -> tuple[Array, Array, Array, Array]:
+    """The moves of the reversed process, as they are drawn: through an arrival; its end; between phases; mean stays."""
+    m = t.phases
+    into, stay, stop = np.zeros((m, m)), np.zeros((m, m)), np.zeros(m)
+    for i in range(m):
+        for row, matrix in ((2 * m + i, into), (m + i, stay)):
+            cut = t.cut[t.first[row] : t.first[row + 1]].astype(np.float64) * 2.0**-32
+            for to, p in zip(t.to[t.first[row] : t.first[row + 1]], np.diff(cut, prepend=0.0), strict=True):
+                if to & 1:
+                    stop[i] += p
+                else:
+                    matrix[i, to >> 1] += p
+    return into, stop, stay, t.time
+
+
+def _power(one: Array, block: int) -> float:
+    """ln of the largest entry of (one^block) 1."""
+    log, vector, square, scale = 0.0, np.ones(len(one)), one, 0.0
+    while block:
+        if block & 1:
+            vector = square @ vector
+            top = float(vector.max())
+            vector, log = vector / top, log + math.log(top) + scale
+        block >>= 1
+        if block:
+            square = square @ square
+            top = float(square.max())
+            square, scale = square / top, 2.0 * scale + math.log(top)
+    return log
+
+
+def _batches(one: Array, t: ArrivalTable, block: int) -> float:
+    """The same with batches of jobs, whose size is S: at most g beta^block h, with one h = h / E[beta^-S], h > 0.
+
+    For then, looking back over k jobs from the last of a batch, u_k = E[one u_(k-S); S < k] + P(S >= k) lies below
+    g beta^k h for all k by induction, if g h >= E[beta^-S]. From inside a batch the rest of it comes first.
+    """
+    values, vectors = np.linalg.eig(one)
+    largest = int(np.argmax(values.real))
+    root, h = float(values[largest].real), np.abs(vectors[:, largest].real)
+    cut = t.size_cut.astype(np.float64) * 2.0**-32
+    size = np.diff(cut, prepend=0.0)
+    jobs = np.arange(1, len(size) + 1)
+
+    def growth(log_beta: float) -> float:
+        """ln E[beta^-S]."""
+        top = -log_beta * len(jobs)
+        return top + math.log(float(size @ np.exp(-log_beta * jobs - top)))
+
+    low, high = math.log(root) / 1.0, 0.0
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if growth(middle) > -math.log(root) else (low, middle)
+    log_beta = high
+    if -log_beta * jobs[-1] > 600.0:  # batches so large that their powers are no numbers any more
+        return 0.0
+    total = growth(log_beta)
+    # Of a batch with r jobs still to come, S - r of the jobs before: the most that E[beta^-(S - r) | S > r] can be.
+    beyond = np.cumsum(size[::-1])[::-1]
+    weighed = np.cumsum((size * np.exp(-log_beta * (jobs - jobs[-1])))[::-1])[::-1]
+    rest = np.max(np.log(weighed[beyond > 0] / beyond[beyond > 0]) - log_beta * (jobs[-1] - (jobs[beyond > 0] - 1)))
+    spread = math.log(h.max() / h.min())
+    # g h = E[beta^-S] h / min h; from inside a batch, one u <= g beta^k h / E[beta^-S].
+    return min(0.0, block * log_beta + spread + max(float(rest), total))
+
+
+def _shortest_window(gaps: Array, block: int) -> float:
+    """The least time that a block of consecutive recorded gaps takes, round and round."""
+    rounds, rest = divmod(block, len(gaps))
+    total = float(gaps.sum())
+    if rest == 0:
+        return rounds * total
+    sums = np.concatenate([[0.0], np.cumsum(np.concatenate([gaps, gaps[:rest]]))])
+    window = float(np.min(sums[rest : rest + len(gaps)] - sums[: len(gaps)]))
+    # Rounding of the sums must not lengthen it.
+    return rounds * total + max(0.0, window - 1e-12 * float(sums[-1]))
