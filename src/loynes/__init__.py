@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     )
     from loynes.results.exact import Exact
     from loynes.results.records import Evaluation, Threshold, read_result
-    from loynes.stationary.majorant import Certificate, NoCertificate
+    from loynes.stationary.certificate import Certificate, NoCertificate
     from loynes.study.certify import certify
     from loynes.study.check import check
     from loynes.study.evaluate import evaluate
@@ -89,8 +89,8 @@ __all__ = [
 
 # Where a public name lives, if not in loynes.model; loaded on first use, so that `import loynes` costs nothing.
 _HOMES = {
-    "Certificate": "loynes.stationary.majorant",
-    "NoCertificate": "loynes.stationary.majorant",
+    "Certificate": "loynes.stationary.certificate",
+    "NoCertificate": "loynes.stationary.certificate",
     "certify": "loynes.study.certify",
     "Estimate": "loynes.estimate",
     "Evaluation": "loynes.results.records",

@@ -18,7 +18,7 @@ from loynes.errors import LoynesWarning, UnstableError
 from loynes.inputs.tables import job_table
 from loynes.kernels.cpu import engine
 from loynes.stationary import majorant
-from loynes.stationary.majorant import Certificate, NoCertificate
+from loynes.stationary.certificate import Certificate, NoCertificate
 from loynes.stationary.perfect import ceiling, perfect_samples
 from support import LAWS, SURE, assert_holds, single
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from loynes.estimate import Estimate, mean_of, probability_from, proportion_of, quantile_of, variance_from
 from loynes.inputs.elementary import log
 from loynes.inputs.jobs import services
-from loynes.inputs.philox import STREAM_RESPONSE, long_uniform, words
-from loynes.inputs.tables import JobTable, Needs
+from loynes.inputs.philox import STREAM_RESPONSE, long_uniform, short_uniform, words
+from loynes.inputs.tables import JobTable
 from loynes.model.cluster import Model
 from loynes.results.metrics import PERCENTILES, Measures, Spread, Waits, system_of
 from loynes.results.seen import Seen
@@ -33,12 +33,15 @@ def measures(
     count = len(waits)
     classes = {}
     draw = _services(table, count, seed)
+    own = _own_classes(table, seen, seed)
     for position, job_class in enumerate(model.classes):
-        wait = waits[:, needs.of_class[position]]
-        service = draw(position)
+        # Where classes depend on the arrival process, only what a class's own jobs see is what it sees.
+        mine = slice(None) if model.independent else np.flatnonzero(own == position)
+        wait = waits[mine, needs.of_class[position]]
+        service = draw(position)[mine]
         moments = (job_class.service.mean, job_class.service.variance)
         classes[job_class.label] = _class_waits(wait, wait + service, moments, confidence, exceeds)
-    overall = _overall(model, table, needs, waits, seed, confidence, exceeds)
+    overall = _overall(model, table, seen, own, seed, confidence, exceeds)
     losses = [mean_of(lost, confidence) for lost in seen.loss.T]
     system = system_of(model, rate, overall.wait.mean, overall.response.mean, losses)
     return Measures(overall, classes, system)
@@ -47,6 +50,10 @@ def measures(
 def _class_waits(
     wait: Array, response: Array, service: tuple[float, float], confidence: float, exceeds: tuple[float, ...]
 ) -> Waits:
+    if len(wait) < 2:  # a class that none of the samples is of
+        unknown = Estimate(0.0, 0.0, math.inf)
+        spread = Spread(*[unknown] * 6)
+        return Waits(spread, spread, Estimate(0.0, 0.0, 1.0), {x: Estimate(0.0, 0.0, 1.0) for x in exceeds})
     mean = mean_of(wait, confidence).within(0.0, math.inf)
     variance = variance_from(wait, wait * wait, confidence)
     return Waits(
@@ -58,30 +65,38 @@ def _class_waits(
 
 
 def _overall(
-    model: Model, table: JobTable, needs: Needs, waits: Array, seed: int, confidence: float, exceeds: tuple[float, ...]
+    model: Model,
+    table: JobTable,
+    seen: Seen,
+    own: NDArray[np.int64],
+    seed: int,
+    confidence: float,
+    exceeds: tuple[float, ...],
 ) -> Waits:
     """Means average over the class; percentiles are those of one job whose class is drawn."""
+    waits, needs = seen.waits, seen.needs
     count = len(waits)
-    p = np.array([c.probability for c in model.classes])
+    p = _class_weights(model, seen)
     mean_service = np.array([c.service.mean for c in model.classes])
     second_service = np.array([c.service.variance + c.service.mean**2 for c in model.classes])
     by_class = waits[:, needs.of_class]
-    first, second = by_class @ p, (by_class * by_class) @ p
+    first, second = np.sum(by_class * p, axis=1), np.sum(by_class * by_class * p, axis=1)
     mean = mean_of(first, confidence).within(0.0, math.inf)
-    response_2 = second + by_class @ (2.0 * p * mean_service) + float(p @ second_service)
+    response_1 = first + p @ mean_service
+    response_2 = second + np.sum(by_class * p * (2.0 * mean_service), axis=1) + p @ second_service
     if np.isfinite(response_2).all():
-        response_variance = variance_from(first + model.mean_service, response_2, confidence)
+        response_variance = variance_from(response_1, response_2, confidence)
     else:
         response_variance = Estimate.exact(math.inf)
-    own, service = _own_job(table, count, seed)
+    service = _own_services(table, own, seed)
     own_wait = by_class[np.arange(count), own]
     return Waits(
         wait=Spread(mean, variance_from(first, second, confidence), *_percentiles(own_wait, confidence)),
         response=Spread(
             mean.shifted(model.mean_service), response_variance, *_percentiles(own_wait + service, confidence)
         ),
-        no_wait=probability_from((by_class == 0.0) @ p, count, confidence),
-        exceeds={x: probability_from((by_class > x) @ p, count, confidence) for x in exceeds},
+        no_wait=probability_from(np.sum((by_class == 0.0) * p, axis=1), count, confidence),
+        exceeds={x: probability_from(np.sum((by_class > x) * p, axis=1), count, confidence) for x in exceeds},
     )
 
 
@@ -100,7 +115,21 @@ def _services(table: JobTable, count: int, seed: int) -> Callable[[int], Array]:
     return lambda position: table.p[position] * energy
 
 
-def _own_job(table: JobTable, count: int, seed: int) -> tuple[NDArray[np.int64], Array]:
-    pick, _, high, low = words(seed, STREAM_RESPONSE, 0, np.arange(count))
-    own = np.searchsorted(table.class_cut, pick, side="right").astype(np.int64)
-    return own, services(table, own, long_uniform(high, low))
+def _class_weights(model: Model, seen: Seen) -> Array:
+    """The probability of each class at each sample's arrival; one row for all where they are all the same."""
+    p = np.array([c.probability for c in model.classes])
+    return p[None, :] if model.independent else seen.weights[:, seen.needs.of_class]
+
+
+def _own_classes(table: JobTable, seen: Seen, seed: int) -> NDArray[np.int64]:
+    """The class of each sample's own job."""
+    pick = words(seed, STREAM_RESPONSE, 0, np.arange(seen.count))[0]
+    if not seen.needs.lift.size:
+        return np.searchsorted(table.class_cut, pick, side="right").astype(np.int64)
+    below = np.cumsum(seen.weights[:, seen.needs.of_class], axis=1)
+    return np.asarray(np.sum(short_uniform(pick)[:, None] >= below[:, :-1], axis=1), np.int64)
+
+
+def _own_services(table: JobTable, own: NDArray[np.int64], seed: int) -> Array:
+    _, _, high, low = words(seed, STREAM_RESPONSE, 0, np.arange(len(own)))
+    return services(table, own, long_uniform(high, low))

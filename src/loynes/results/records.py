@@ -15,7 +15,7 @@ from loynes.model.cluster import Model
 from loynes.results.files import check_writable, is_file_path, write_text
 from loynes.results.metrics import System, Waits
 from loynes.results.table import Table
-from loynes.stationary.majorant import Certificate
+from loynes.stationary.certificate import Certificate
 
 # Fields that JSON holds as they are.
 _PLAIN = (

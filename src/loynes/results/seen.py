@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.estimate import Estimate, mean_of
-from loynes.inputs.philox import STREAM_ARRIVAL, words
+from loynes.inputs.arrivals import start_places
+from loynes.inputs.philox import STREAM_ARRIVAL, STREAM_STATIONARY, words
 from loynes.inputs.tables import JobTable, Needs
 
 Array = NDArray[np.float64]
@@ -24,24 +25,36 @@ class Seen:
         self._waits: list[Array] = []
         self._loss: list[Array] = []
         self._overall: list[Array] = []
+        self._weight: list[Array] = []
         self._count = 0
 
     def add(self, workload: Array) -> None:
-        """Samples of the workload, one row each."""
-        if self._table.plain:
+        """Samples of the workload, one row each, in the order of their numbers."""
+        weight = self._weights(len(workload))
+        if self._table.plain and not self.needs.lift.size:
             waits = workload[:, self.needs.need - 1]
             loss = (np.diff(workload[:, : self.needs.need[-1]], axis=1) @ self._idled)[:, None]
         else:
-            waits, loss = self._several_kinds(workload)
+            waits, loss = self._several_kinds(workload, weight)
         self._waits.append(waits)
         self._loss.append(loss)
-        self._overall.append(waits @ self.needs.weight)
+        self._weight.append(weight)
+        self._overall.append(np.sum(waits * weight, axis=1))
         self._count += len(workload)
 
-    def _several_kinds(self, workload: Array) -> tuple[Array, Array]:
+    def _weights(self, count: int) -> Array:
+        """The probability of each need at the next arrivals, [sample, need]."""
+        weight = np.broadcast_to(self.needs.weight, (count, len(self.needs.weight)))
+        if not self.needs.lift.size:
+            return weight
+        numbers = np.arange(self._count, self._count + count)
+        places = start_places(self._table.arrivals, self._seed, STREAM_STATIONARY, numbers)
+        return np.asarray(weight * self.needs.lift[places % self._table.arrivals.phases])
+
+    def _several_kinds(self, workload: Array, weights: Array) -> tuple[Array, Array]:
         kinds = np.split(workload, np.cumsum(self._table.units)[:-1], axis=1)
         waits, loss = np.empty((len(workload), len(self.needs.need))), np.zeros((len(workload), len(kinds)))
-        for k, weight in enumerate(self.needs.weight):
+        for k, weight in enumerate(weights.T):
             taken = [self._taken(k, t, len(workload)) for t in range(len(kinds))]
             ends = [np.max(w, axis=1, where=mine, initial=0.0) for w, mine in zip(kinds, taken, strict=True)]
             start = np.maximum.reduce(ends)
@@ -64,8 +77,17 @@ class Seen:
         return np.asarray(own | (np.cumsum(~own, axis=1) <= a) & ~own)
 
     @property
+    def count(self) -> int:
+        return self._count
+
+    @property
     def waits(self) -> Array:
         return np.concatenate(self._waits)
+
+    @property
+    def weights(self) -> Array:
+        """[sample, need]: the probability of each need, given where the arrival process stands."""
+        return np.concatenate(self._weight)
 
     @property
     def loss(self) -> Array:

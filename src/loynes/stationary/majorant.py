@@ -13,19 +13,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from loynes.estimate import Estimate, lean
-from loynes.inputs.cells import cells, tail_edges
 from loynes.inputs.philox import STREAM_MAJORANT, STREAM_MAJORANT_CHECK
-from loynes.inputs.tables import JobTable, class_probabilities, job_table, needs_of
+from loynes.inputs.tables import job_table, needs_of
 from loynes.kernels.reference import BLOCK
 from loynes.model.cluster import Model
+from loynes.stationary.certificate import ATTEMPTS, SURE, Certificate, NoCertificate, log_rare
 from loynes.stationary.gaps import Gaps
+from loynes.stationary.modulated import certify_dependent
 from loynes.threshold.controls import Mix, regressed_mean
 from loynes.threshold.piles import Heights, Piles
 
@@ -33,89 +32,14 @@ Array = NDArray[np.float64]
 
 # Blocks to choose K and theta on, and to judge the choice on.
 CHOOSING, JUDGING = 256, 2048
-ATTEMPTS = 6
-# The certificate's own error, one-sided: small enough to forget beside the 1% of an interval.
-SURE = 1.0 - 1e-6
 # Of the drift that infinitely long blocks would have, a block must keep this part.
 KEPT_DRIFT = 0.8
 # theta, as a part of the largest that seems to fit: the log-mgf is deepest near the middle, the bound best near 1.
 PART = 0.7
-# Services are rare that all judging blocks together are expected to see fewer times; and what they may cost, as a part
-# of the log-mgf's distance from 0.
-RARE = 30
+# What services too rare to be sampled may cost, as a part of the log-mgf's distance from 0.
 RARE_PART = 0.5
 # What the heights of the judging blocks may take.
 MOST_BYTES = 1 << 30
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """What a bracket rests on: V + Y lies above the stationary workload in law, with P(V > x) <= exp(-theta x)."""
-
-    theta: float
-    block: int  # K, jobs
-    log_mgf: float  # upper bound of ln E[exp(theta Y)], services too rare to be sampled included
-    drift: float  # upper bound of ln E[exp(theta (Y - A))], below 0
-    blocks: int  # how many the bounds come from
-    sure: float = SURE
-    burn_in: int | None = None  # jobs both chains were run for (sandwich)
-    distance: Estimate | None = None  # of the state after the burn-in from stationarity, in total variation
-
-    def to_dict(self) -> dict[str, Any]:
-        return vars(self) | {"distance": None if self.distance is None else self.distance.to_dict()}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Certificate:
-        distance = data["distance"]
-        return cls(**data | {"distance": None if distance is None else Estimate.from_dict(distance)})
-
-    @property
-    def figures(self) -> list[tuple[str, Any]]:
-        """Quantity and value, for tables."""
-        rows: list[tuple[str, Any]] = [
-            ("theta (decay of the majorant)", self.theta),
-            ("block (jobs)", str(self.block)),
-            ("log-mgf of a block's drift, at most", self.drift),
-        ]
-        if self.burn_in is not None:
-            rows.append(("burn-in (jobs)", str(self.burn_in)))
-        if self.distance is not None:
-            rows.append(
-                ("distance from stationarity", f"{self.distance.estimate:.2g}, at most {self.distance.high:.2g}")
-            )
-        return rows
-
-    def __str__(self) -> str:
-        lines = [
-            f"Over blocks of {self.block} jobs, the largest workload stays below a single-server queue whose wait V",
-            f"has P(V > x) <= exp(-{self.theta:.6g} x), because ln E[exp(theta (Y - A))] <= {self.drift:.4g} < 0.",
-            "Assumed: services have exponential moments (checked by their laws), and the upper bound of the mean of",
-            f"exp(theta Y) over {self.blocks} independent blocks holds (a Student bound, sure to {self.sure:.6f}).",
-        ]
-        if self.burn_in is not None and self.distance is not None:
-            lines += [
-                f"After {self.burn_in} jobs a fraction {self.distance.estimate:.2g} of all pairs of chains were apart;",
-                f"the state then is within {self.distance.high:.2g} of stationarity in total variation.",
-            ]
-        elif self.distance is not None:
-            lines += [f"A sample differs from a stationary one with probability at most {self.distance.high:.2g}."]
-        return "\n".join(lines)
-
-
-@dataclass(frozen=True)
-class NoCertificate:
-    """Why there is none."""
-
-    why: str
-
-    def __bool__(self) -> bool:
-        return False
-
-    def __str__(self) -> str:
-        return f"no certificate: {self.why}"
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"why": self.why}
 
 
 def heavy_tail(model: Model) -> str | None:
@@ -143,6 +67,8 @@ def certify(
     least = BLOCK * (CHOOSING + JUDGING)
     if max_jobs < least:
         return NoCertificate(f"max-jobs {max_jobs:g} is too small to look for one: it takes at least {least}")
+    if not model.independent:
+        return certify_dependent(model, rate, seed=seed, max_jobs=max_jobs, watch=watch)
     tried, gaps = "no block of jobs within max-jobs", Gaps(job_table(model, rate))
     for attempt, (block, theta) in enumerate(_choices(model, rate, gaps, threshold, seed, max_jobs, backend)):
         if watch is not None:
@@ -192,7 +118,7 @@ def _affordable(heights: Heights, piles: Piles, gaps: Gaps, theta: float) -> flo
     for _ in range(40):
         depth = -(_log_mgf(heights, piles.mix, theta, 0.75).estimate + gaps.log(heights.length, theta))
         blocks = _judges(piles.table.servers)
-        if depth > 0 and _log_rare(piles.table, heights.length, blocks, theta) <= RARE_PART * depth:
+        if depth > 0 and log_rare(piles.table, heights.length, blocks, theta) <= RARE_PART * depth:
             return theta
         theta *= 0.8
     return None
@@ -233,30 +159,5 @@ def _judge(
     sampled = _log_mgf(piles.state(), piles.mix, theta, 1.0 - (1.0 - SURE) / ATTEMPTS).high
     # By Jensen's inequality the log-mgf is at least theta E[Y], and E[Y] at least block / threshold: a smaller bound
     # could only be an accident.
-    log_mgf = max(sampled, theta * block / threshold.high) + _log_rare(piles.table, block, blocks, theta)
+    log_mgf = max(sampled, theta * block / threshold.high) + log_rare(piles.table, block, blocks, theta)
     return Certificate(theta, block, log_mgf, log_mgf + gaps.log(block, theta), blocks)
-
-
-def _log_rare(table: JobTable, block: int, blocks: int, theta: float) -> float:
-    """What services too rare to be sampled can add to ln E[exp(theta Y)], at most: from the laws, not from the sample.
-
-    A pile is at most a service higher than without that job. Replace the rare jobs of a block by others that are not:
-    the pile of those, independent of the rare ones, plus the rare services lies above Y. So the mgf is at most that of
-    blocks without rare jobs, which the sample bounds, times E[exp(theta service); rare or 1] for every job.
-    """
-    edges = tail_edges(721)
-    costs = np.empty(len(table.need))
-    probability = class_probabilities(table)
-    for c, p in enumerate(probability):
-        rare = min(1.0, RARE / (blocks * block * p))
-        weight, _, largest = cells(table, c, edges)
-        order = np.argsort(-largest)
-        weight = weight[order]
-        before = np.cumsum(weight) - weight
-        kept = np.clip(rare - before, 0.0, weight)
-        used = kept > 0
-        costs[c] = float(kept[used] @ np.expm1(np.minimum(theta * largest[order][used], 600.0)))
-    # Where classes depend on the arrival process, the phase that brings the costliest ones.
-    mixes = np.diff(table.arrivals.mix_cut.astype(np.float64) * 2.0**-32, axis=1, prepend=0.0)
-    total = float(np.max((mixes if mixes.size else probability[None, :]) @ costs))
-    return block * math.log1p(total)

@@ -20,7 +20,7 @@ from loynes.inputs.tables import JobTable
 from loynes.kernels.backends import backend as choose
 from loynes.kernels.reference import BLOCK
 from loynes.stationary.backward import LONGEST, Samples, in_batches
-from loynes.stationary.majorant import Certificate
+from loynes.stationary.certificate import Certificate
 
 
 def ceiling(certificate: Certificate, delta: float) -> float:

@@ -22,7 +22,7 @@ from loynes.inputs.tables import JobTable, job_table, needs_of
 from loynes.kernels.backends import backend as choose
 from loynes.kernels.reference import whole_blocks
 from loynes.model.cluster import Model
-from loynes.stationary.majorant import Certificate
+from loynes.stationary.certificate import Certificate
 from loynes.threshold.controls import Mix
 from loynes.threshold.piles import Piles
 
@@ -99,6 +99,11 @@ def _above(model: Model, certificate: Certificate, seed: int, replicas: int, str
     """Starts above stationarity: an exponential level, and on it the pile of one block."""
     # The pilot's and the run's starts are independent: stream numbers are below 8.
     own = STREAM_START | stream << 4
+    _, _, high, low = words(seed, own, np.arange(replicas), np.full(replicas, -1))
+    energy = -np.log(long_uniform(high, low))
+    if certificate.flat:
+        level = (certificate.log_mgf + energy) / certificate.theta
+        return np.repeat(level[:, None], model.servers, axis=1)
     piles = Piles(
         job_table(model, None),
         needs_of(model),
@@ -109,9 +114,7 @@ def _above(model: Model, certificate: Certificate, seed: int, replicas: int, str
         backend=backend,
     )
     piles.extend(certificate.block)
-    _, _, high, low = words(seed, own, np.arange(replicas), np.full(replicas, -1))
-    level = -np.log(long_uniform(high, low)) / certificate.theta
-    return np.asarray(level[:, None] + piles.workload())
+    return np.asarray(energy[:, None] / certificate.theta + piles.workload())
 
 
 def burn_in(

@@ -9,7 +9,7 @@ from typing import Any
 from loynes.kernels.backends import backend as choose
 from loynes.model import Model
 from loynes.model import load as read
-from loynes.stationary.majorant import Certificate, NoCertificate
+from loynes.stationary.certificate import Certificate, NoCertificate
 from loynes.stationary.majorant import certify as find
 from loynes.study.options import asked_rate, check_common, check_discipline
 from loynes.study.progress import Progress, silent

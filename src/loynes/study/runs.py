@@ -20,8 +20,9 @@ from loynes.results import from_replicas, from_samples
 from loynes.results.metrics import Measures, bracket
 from loynes.results.seen import Seen
 from loynes.stationary.backward import Samples, backward_samples, initial_length, rarest
+from loynes.stationary.certificate import Certificate, NoCertificate
 from loynes.stationary.forward import Chains
-from loynes.stationary.majorant import Certificate, NoCertificate, certify
+from loynes.stationary.majorant import certify
 from loynes.stationary.perfect import perfect_samples
 from loynes.stationary.sandwich import Pairs
 from loynes.stationary.sandwich import burn_in as sandwich_burn_in

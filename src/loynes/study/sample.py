@@ -24,7 +24,8 @@ from loynes.model import load as read
 from loynes.results.files import check_writable, whole_file
 from loynes.results.table import Table
 from loynes.stationary.backward import Samples, backward_samples
-from loynes.stationary.majorant import Certificate, certify
+from loynes.stationary.certificate import Certificate
+from loynes.stationary.majorant import certify
 from loynes.stationary.perfect import perfect_samples
 from loynes.study.options import DELTA, asked_rate, check_common, check_discipline, cpu_seconds
 from loynes.study.progress import Progress, silent

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from loynes.inputs.arrivals import start_places
 from loynes.inputs.tables import JobTable, Needs
 from loynes.kernels.cpu.backward import backward
+from loynes.kernels.cpu.driven import driven
 from loynes.kernels.cpu.forward import forward
 from loynes.kernels.cpu.pile import pile, regenerate
 from loynes.kernels.cpu.random_pile import random_pile
@@ -223,6 +224,26 @@ def run_perfect(
         perfect(table, as_runs, key, stream, first, initial, longest, ceiling, rise, places, *out)
 
     run_lines((iter([partial(task, rows)]) for rows in _groups(len(W), 4 * initial, workers)), workers, done)
+
+
+def run_driven(
+    table: JobTable,
+    seed: int,
+    stream: int,
+    length: int,
+    places: NDArray[np.int64],
+    height: NDArray[np.float64],
+    time: NDArray[np.float64],
+    workers: int | None = None,
+) -> None:
+    """Piles of the `length` jobs before job 0, and the time they took, for arrival processes at these places then."""
+    as_runs, key = use_runs(table), np.uint64(seed)
+
+    def task(rows: slice) -> None:
+        out = (places[rows], height[rows], time[rows])
+        driven(table, as_runs, key, stream, rows.start, length, *out)
+
+    run_lines((iter([partial(task, rows)]) for rows in _groups(len(places), length, workers)), workers, None)
 
 
 def _places(places: Places, count: int) -> NDArray[np.int64]:

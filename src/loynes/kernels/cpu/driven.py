@@ -1,0 +1,34 @@
+"""Blocks of jobs of the past, piled up, and the time in which they arrived: given where the arrival process ends."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loynes.kernels.cpu.compiled import compiled
+from loynes.kernels.cpu.jobs import draw_block, new_block
+from loynes.kernels.cpu.past import follow, new_trail, trail_at
+from loynes.kernels.cpu.state import advance, get, lower, new_state, put
+from loynes.kernels.reference import BLOCK
+
+
+@compiled
+def driven(table, as_runs, seed, stream, first_replica, length, places, height, time):
+    """Jobs -length .. -1 of replicas whose arrival process stands at places[r] at job 0: the height of their pile,
+    started flat, and the time they took to arrive, until job 0."""
+    block = new_block(table)
+    state = new_state(table, as_runs)
+    H = np.empty(table.servers)
+    for r in range(places.size):
+        replica = first_replica + r
+        trail = follow(table, seed, stream, replica, length, block, new_trail(places[r]))
+        H[:] = 0.0
+        put(state, H)
+        base, passed = 0.0, 0.0
+        for first in range(-length, 0, BLOCK):
+            draw_block(table, seed, stream, replica, first, block, trail_at(trail, first))
+            passed += block.gap.sum()
+            block.gap[:] = 0.0
+            advance(state, block, 0, BLOCK, 0.0)
+            base += lower(state)
+        get(state, H)
+        height[r], time[r] = base + H.max(), passed

@@ -1,0 +1,118 @@
+"""What a certificate says, and what services too rare to be sampled can do to it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from loynes.estimate import Estimate
+from loynes.inputs.cells import cells, tail_edges
+from loynes.inputs.tables import JobTable, class_probabilities
+
+ATTEMPTS = 6
+# The certificate's own error, one-sided: small enough to forget beside the 1% of an interval.
+SURE = 1.0 - 1e-6
+# Services are rare that all judging blocks together are expected to see fewer times.
+RARE = 30
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What a bracket rests on: V + Y lies above the stationary workload in law, with P(V > x) <= exp(-theta x)."""
+
+    theta: float
+    block: int  # K, jobs
+    log_mgf: float  # upper bound of ln E[exp(theta Y)], services too rare to be sampled included
+    drift: float  # upper bound of ln E[exp(theta (Y - A))], below 0
+    blocks: int  # how many the bounds come from
+    sure: float = SURE
+    flat: bool = False  # the bound is a level for all servers, exp(log_mgf - theta x), instead of V + Y
+    burn_in: int | None = None  # jobs both chains were run for (sandwich)
+    distance: Estimate | None = None  # of the state after the burn-in from stationarity, in total variation
+
+    def to_dict(self) -> dict[str, Any]:
+        return vars(self) | {"distance": None if self.distance is None else self.distance.to_dict()}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Certificate:
+        distance = data["distance"]
+        return cls(**data | {"distance": None if distance is None else Estimate.from_dict(distance)})
+
+    @property
+    def figures(self) -> list[tuple[str, Any]]:
+        """Quantity and value, for tables."""
+        rows: list[tuple[str, Any]] = [
+            ("theta (decay of the majorant)", self.theta),
+            ("block (jobs)", str(self.block)),
+            ("log-mgf of a block's drift, at most", self.drift),
+        ]
+        if self.burn_in is not None:
+            rows.append(("burn-in (jobs)", str(self.burn_in)))
+        if self.distance is not None:
+            rows.append(
+                ("distance from stationarity", f"{self.distance.estimate:.2g}, at most {self.distance.high:.2g}")
+            )
+        return rows
+
+    def __str__(self) -> str:
+        bound = f"exp({self.log_mgf:.4g} - {self.theta:.6g} x)" if self.flat else f"exp(-{self.theta:.6g} x)"
+        what = "level Z" if self.flat else "single-server queue whose wait V"
+        given = ", whatever the phase of arrivals" if self.flat else ""
+        lines = [
+            f"Over blocks of {self.block} jobs, the largest workload stays below a {what}",
+            f"with P({what[-1]} > x) <= {bound}, because ln E[exp(theta (Y - A))] <= {self.drift:.4g} < 0{given}.",
+            "Assumed: services have exponential moments (checked by their laws), and the upper bound of the mean of",
+            f"exp(theta Y) over {self.blocks} independent blocks holds (a Student bound, sure to {self.sure:.6f}).",
+        ]
+        if self.burn_in is not None and self.distance is not None:
+            lines += [
+                f"After {self.burn_in} jobs a fraction {self.distance.estimate:.2g} of all pairs of chains were apart;",
+                f"the state then is within {self.distance.high:.2g} of stationarity in total variation.",
+            ]
+        elif self.distance is not None:
+            lines += [f"A sample differs from a stationary one with probability at most {self.distance.high:.2g}."]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class NoCertificate:
+    """Why there is none."""
+
+    why: str
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __str__(self) -> str:
+        return f"no certificate: {self.why}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"why": self.why}
+
+
+def log_rare(table: JobTable, block: int, blocks: int, theta: float) -> float:
+    """What services too rare to be sampled can add to ln E[exp(theta Y)], at most: from the laws, not from the sample.
+
+    A pile is at most a service higher than without that job. Replace the rare jobs of a block by others that are not:
+    the pile of those, independent of the rare ones, plus the rare services lies above Y. So the mgf is at most that of
+    blocks without rare jobs, which the sample bounds, times E[exp(theta service); rare or 1] for every job.
+    """
+    edges = tail_edges(721)
+    costs = np.empty(len(table.need))
+    probability = class_probabilities(table)
+    for c, p in enumerate(probability):
+        rare = min(1.0, RARE / (blocks * block * p))
+        weight, _, largest = cells(table, c, edges)
+        order = np.argsort(-largest)
+        weight = weight[order]
+        before = np.cumsum(weight) - weight
+        kept = np.clip(rare - before, 0.0, weight)
+        used = kept > 0
+        costs[c] = float(kept[used] @ np.expm1(np.minimum(theta * largest[order][used], 600.0)))
+    # Where classes depend on the arrival process, the phase that brings the costliest ones.
+    mixes = np.diff(table.arrivals.mix_cut.astype(np.float64) * 2.0**-32, axis=1, prepend=0.0)
+    total = float(np.max((mixes if mixes.size else probability[None, :]) @ costs))
+    return block * math.log1p(total)

@@ -1,0 +1,116 @@
+"""The certificate where classes depend on the arrival process: a block's pile and its time go together.
+
+Over blocks of K jobs the largest workload obeys Z_j <= max(Z_(j-1) + Y_j - A_j, Y_j). Let x be the place of the arrival
+process at a block's end, and rho, y bounds, for every x, of E[exp(theta (Y - A)) | x] and E[exp(theta Y) | x]. If
+P(Z_(j-1) > z | x) <= C exp(-theta z) for every x, then, given the place before the block, Z_(j-1) and the block are
+independent, and
+
+    P(Z_j > z | x)  <=  (y + C rho) exp(-theta z)  <=  C exp(-theta z)      with C = y / (1 - rho), if rho < 1.
+
+So a level (ln C + an exponential) / theta lies above the stationary workload whatever the phase. For every phase, both
+are estimated from blocks that end there, sampled backward in time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loynes.estimate import half_width, lean
+from loynes.inputs.philox import STREAM_MAJORANT, STREAM_MAJORANT_CHECK
+from loynes.inputs.tables import JobTable, job_table
+from loynes.kernels.backends import backend as choose
+from loynes.kernels.reference import BLOCK
+from loynes.model.cluster import Model
+from loynes.stationary.certificate import ATTEMPTS, SURE, Certificate, NoCertificate, log_rare
+
+Array = NDArray[np.float64]
+
+# Blocks a phase to choose K and theta on, and to judge the choice on.
+CHOOSING, JUDGING = 128, 1024
+MOST_PHASES = 64
+# theta as a part of the largest that seems to fit, and the contraction that is good enough to be judged.
+PART = 0.7
+GOOD = 0.8
+
+
+def certify_dependent(
+    model: Model, rate: float, *, seed: int, max_jobs: float, watch: Callable[[float, str], None] | None = None
+) -> Certificate | NoCertificate:
+    """Block length and theta, or why there are none."""
+    table = job_table(model, rate)
+    if table.arrivals.size_cut.size:
+        return NoCertificate("batches whose classes depend on the phase of arrivals have none")
+    phases = table.arrivals.phases
+    if phases > MOST_PHASES:
+        return NoCertificate(f"{phases} phases of arrivals are too many to bound each, at most {MOST_PHASES}")
+    block, attempts = BLOCK, 0
+    while phases * block * (CHOOSING + JUDGING) <= max_jobs and attempts < ATTEMPTS:
+        chosen = _Blocks(table, block, CHOOSING, STREAM_MAJORANT, seed)
+        theta = _theta(chosen)
+        if theta is not None and chosen.contraction(theta) < GOOD:
+            if watch is not None:
+                watch(0.0, f"certificate: blocks of {block} jobs")
+            found = _judge(table, block, theta, STREAM_MAJORANT_CHECK + attempts, seed)
+            if found is not None:
+                return found
+            attempts += 1
+        block *= 2
+    return NoCertificate(
+        f"no block of up to {block} jobs, ending in whichever phase, surely brings the workload down: the rate is too "
+        "close to the threshold, or arrivals or services vary too much"
+    )
+
+
+class _Blocks:
+    """Blocks that end in each phase: heights of their piles and times, [phase, block]."""
+
+    def __init__(self, table: JobTable, length: int, count: int, stream: int, seed: int) -> None:
+        phases = table.arrivals.phases
+        places = np.repeat(np.arange(phases), count)
+        height, time = np.empty(len(places)), np.empty(len(places))
+        choose("cpu").run_driven(table, seed, stream, length, places, height, time)
+        self.height, self.time = height.reshape(phases, count), time.reshape(phases, count)
+
+    def contraction(self, theta: float) -> float:
+        """The worst phase's E[exp(theta (Y - A))], estimated."""
+        return float(np.max(np.mean(np.exp(np.minimum(theta * (self.height - self.time), 600.0)), axis=1)))
+
+
+def _theta(blocks: _Blocks) -> float | None:
+    """Well under the largest theta that contracts, and no more than samples of this size can tell."""
+    drift = np.mean(blocks.height - blocks.time, axis=1)
+    if drift.max() >= 0:
+        return None
+    low, high = 0.0, 1.0 / max(float(np.max(np.std(blocks.height, axis=1))), 0.05 * float(np.mean(blocks.height)))
+    if blocks.contraction(high) < 1.0:
+        return PART * high
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if blocks.contraction(middle) < 1.0 else (low, middle)
+    return PART * low if low > 0 else None
+
+
+def _judge(table: JobTable, block: int, theta: float, stream: int, seed: int) -> Certificate | None:
+    """The bounds, from blocks that had no say in the choice; None if they do not contract."""
+    blocks = _Blocks(table, block, JUDGING, stream, seed)
+    each = 1.0 - (1.0 - SURE) / (ATTEMPTS * 2 * len(blocks.height))
+    rare = log_rare(table, block, JUDGING, theta)
+    log_rho = max(_log_mean(theta * (y - a), each) for y, a in zip(blocks.height, blocks.time, strict=True)) + rare
+    log_y = max(_log_mean(theta * y, each) for y in blocks.height) + rare
+    if log_rho >= math.log(0.95):
+        return None
+    log_constant = log_y - math.log1p(-math.exp(log_rho))
+    return Certificate(theta, block, log_constant, log_rho, blocks.height.size, flat=True)
+
+
+def _log_mean(exponents: Array, sure: float) -> float:
+    """An upper bound, so sure, of ln E[exp]."""
+    centre = float(exponents.max())
+    values = np.exp(exponents - centre)
+    confidence = 2.0 * sure - 1.0
+    half = half_width(values, confidence)
+    return centre + math.log(float(np.mean(values)) + half * (1.0 + max(lean(values, confidence), 0.0)))
