@@ -38,6 +38,12 @@ LAWS: dict[str, dict[str, Any]] = {
             {"law": "lognormal", "mean": 0.5, "cv": 0.6},
         ],
     },
+    "empirical": {"law": "empirical", "values": [0.3, 2.5, 0.0, 0.9, 1.4], "weights": [3.0, 0.5, 1.0, 4.0, 1.5]},
+    "quantiles": {"law": "quantiles", "probabilities": [0.0, 0.1, 0.5, 0.95, 1.0], "values": [0.1, 0.4, 0.9, 2.0, 6.0]},
+    "truncated": {"law": "truncated", "of": {"law": "gamma", "shape": 0.6, "mean": 2.0}, "low": 0.2, "high": 7.0},
+    "shifted": {"law": "shifted", "of": {"law": "weibull", "shape": 1.5, "mean": 0.9}, "by": 0.3},
+    "scipy": {"law": "scipy", "name": "invgauss", "args": [0.8], "keywords": {"scale": 1.4}},
+    "fit": {"law": "fit", "mean": 1.2, "cv": 0.6},
 }  # fmt: skip
 
 

@@ -100,12 +100,17 @@ def services(table: JobTable, job_class: NDArray[np.int64], u: NDArray[np.float6
     for _ in range(int(np.max(np.diff(table.first), initial=1)) - 1):
         following = np.minimum(branch + 1, last)
         branch = np.where(u >= table.low[following], following, branch)
+    return branch_values(table, branch, u)
+
+
+def branch_values(table: JobTable, branch: NDArray[np.int64], u: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What branches make of uniforms that fall into them."""
     u = np.minimum(np.maximum((u - table.low[branch]) * table.stretch[branch], SMALLEST), LARGEST)
     p, q, r, recipe = table.p[branch], table.q[branch], table.r[branch], table.recipe[branch]
     energy = -log(u)
     cut = np.where(recipe == tables.BOUNDED_PARETO, 1.0 - r * u, 1.0)
-    return np.select(
-        [recipe == kind for kind in range(7)],
+    value = np.select(
+        [recipe == kind for kind in range(8)],
         [
             p * energy,
             p * exp(q * energy),
@@ -114,8 +119,21 @@ def services(table: JobTable, job_class: NDArray[np.int64], u: NDArray[np.float6
             p + q * u,
             p * exp(q * log(energy)),
             exp(_interpolate(table, r, -energy - log(1.0 - u))),
+            _on_pieces(table, branch, u),
         ],
     )
+    return np.asarray(value + table.add[branch])
+
+
+def _on_pieces(table: JobTable, branch: NDArray[np.int64], u: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Straight lines between the nodes of a branch's law; 0 for branches of other recipes."""
+    value = np.zeros(u.shape)
+    for b in np.unique(branch[table.recipe[branch] == tables.PIECES]):
+        here = branch == b
+        nodes = table.pieces[int(table.p[b]) : int(table.p[b] + table.q[b])]
+        start, base, slope = nodes[np.searchsorted(nodes[:, 0], u[here], side="right") - 1].T
+        value[here] = base + slope * (u[here] - start)
+    return value
 
 
 def _interpolate(table: JobTable, number: NDArray[np.float64], logit: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -6,7 +6,7 @@ service's uniform u, stretches it to (0, 1), and applies one of the recipes belo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from loynes.inputs.arrivals import ArrivalTable, arrival_table, cuts_of
 from loynes.model import laws
 from loynes.model.cluster import Model
-from loynes.model.law import Law
-from loynes.model.phase_laws import Coxian, PhaseType
+from loynes.model.law import Law, leaves
 
 # Recipes: the service as a function of u in (0, 1), with parameters p and q.
 EXPONENTIAL = 0  # p (-ln u)
@@ -26,6 +25,8 @@ DETERMINISTIC = 3  # p
 UNIFORM = 4  # p + q u
 WEIBULL = 5  # p exp(q ln(-ln u))
 TABLE = 6  # exp of the tabulated log-quantile at ln(u / (1 - u))
+PIECES = 7  # linear in u between nodes, found by a search: rows p .. p + q - 1 of the pieces
+# To all of them `add` is added.
 
 # The log-quantile is smooth in the logit of u; the grid covers every u = (x + 1/2) 2^-52 (logits within 36.8).
 TABLE_EDGE = 37.0
@@ -54,7 +55,9 @@ class JobTable(NamedTuple):
     p: NDArray[np.float64]
     q: NDArray[np.float64]
     r: NDArray[np.float64]
+    add: NDArray[np.float64]
     grid: NDArray[np.float64]  # [table, node, (log-quantile, slope x step)]; r is the table's number
+    pieces: NDArray[np.float64]  # [node, (u, quantile, slope)] of all laws, one after the other
 
 
 def class_probabilities(table: JobTable) -> NDArray[np.float64]:
@@ -79,23 +82,28 @@ class Needs(NamedTuple):
 def job_table(model: Model, rate: float | None) -> JobTable:
     """The arrays for a model at an arrival rate; None for the saturated system, where all jobs are there at once."""
     cut = cuts_of(np.array([c.probability for c in model.classes]))
-    first, low, width, recipe, p, q, r = [0], [], [], [], [], [], []
+    first, low, width, recipe, p, q, r, add = [0], [], [], [], [], [], [], []
     grids: list[NDArray[np.float64]] = []
+    pieces: list[NDArray[np.float64]] = [np.empty((0, 3))]
     arrivals, gap_law = arrival_table(model, rate)
     # A renewal's gaps are drawn as services are; their law comes after those of the classes.
     for of in [c.service for c in model.classes] + ([] if gap_law is None else [gap_law]):
         start = 0.0
-        for weight, law in _leaves(of):
-            kind, a, b, c = _recipe(law, grids)
+        for weight, law in leaves(of):
+            shift = 0.0
+            while isinstance(law, laws.Shifted):
+                shift, law = shift + law.by, law.of
+            kind, a, b, c = _recipe(law, grids, pieces)
             low.append(start)
             width.append(weight)
             recipe.append(kind)
             p.append(a)
             q.append(b)
             r.append(c)
+            add.append(shift)
             start += weight
         first.append(len(low))
-    simple = len(low) == len(model.classes) and all(kind == EXPONENTIAL for kind in recipe)
+    simple = len(low) == len(model.classes) and not any(recipe) and not any(add)
     demand = np.array([model.demand(c) for c in model.classes], dtype=np.int64)
     specific = np.array([model.specific(c) for c in model.classes], dtype=np.int64)
     if model.order == "random":
@@ -119,7 +127,9 @@ def job_table(model: Model, rate: float | None) -> JobTable:
         p=np.array(p),
         q=np.array(q),
         r=np.array(r),
+        add=np.array(add),
         grid=np.array(grids).reshape(len(grids), TABLE_CELLS + 1, 2),
+        pieces=np.concatenate(pieces),
     )
 
 
@@ -144,19 +154,9 @@ def needs_of(model: Model) -> Needs:
     return Needs(need[:, 0].copy(), demand, specific, weight, of_class.astype(np.int64), lift)
 
 
-def _leaves(law: Law, weight: float = 1.0) -> Iterator[tuple[float, Law]]:
-    """A law as weighted parts that are not mixtures themselves."""
-    if isinstance(law, laws.Mixture):
-        for part, inner in zip(law.weights, law.laws, strict=True):
-            yield from _leaves(inner, weight * part)
-    elif isinstance(law, laws.Hyperexponential):
-        for part, mean in zip(law.probabilities, law.means, strict=True):
-            yield weight * part, laws.Exponential(mean=mean)
-    else:
-        yield weight, law
-
-
-def _recipe(law: Law, grids: list[NDArray[np.float64]]) -> tuple[int, float, float, float]:
+def _recipe(
+    law: Law, grids: list[NDArray[np.float64]], pieces: list[NDArray[np.float64]]
+) -> tuple[int, float, float, float]:
     match law:
         case laws.Exponential():
             return EXPONENTIAL, law.mean, 0.0, 0.0
@@ -170,15 +170,16 @@ def _recipe(law: Law, grids: list[NDArray[np.float64]]) -> tuple[int, float, flo
             return UNIFORM, law.low, law.high - law.low, 0.0
         case laws.Weibull():
             return WEIBULL, law.scale, 1.0 / law.shape, 0.0
-        case laws.Erlang() | laws.Gamma() | laws.Lognormal() | PhaseType() | Coxian():
-            grids.append(_grid(law))
-            return TABLE, 0.0, 0.0, float(len(grids) - 1)
-    raise TypeError(f"no recipe for {type(law).__name__}")
+        case laws.Empirical() | laws.Quantiles():
+            start = sum(map(len, pieces))
+            pieces.append(law.pieces)
+            return PIECES, float(start), float(len(pieces[-1])), 0.0
+    grids.append(_grid(law))
+    return TABLE, 0.0, 0.0, float(len(grids) - 1)
 
 
-def _grid(
-    law: laws.Erlang | laws.Gamma | laws.Lognormal | PhaseType | Coxian,
-) -> NDArray[np.float64]:
+@lru_cache(maxsize=64)
+def _grid(law: Law) -> NDArray[np.float64]:
     """Log-quantiles and their slopes (times the step) at equidistant logits, for cubic Hermite interpolation."""
     from scipy.interpolate import CubicSpline
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict
 
@@ -50,3 +50,26 @@ def check_sum_to_one(what: str, values: tuple[float, ...]) -> None:
     total = sum(values)
     if abs(total - 1.0) > SUM_TOLERANCE:
         raise ValueError(f"{what} must sum to 1, they sum to {total:.12g}")
+
+
+def one_of(data: Any, name: str, other: str, convert: Any) -> Any:
+    """Accept `other` in place of the canonical field `name`, converted; both at once are refused."""
+    if isinstance(data, dict) and other in data:
+        if name in data:
+            raise ValueError(f"give {name} or {other}, not both")
+        value = data[other]
+        if isinstance(value, bool) or not isinstance(value, int | float) or not (SMALLEST <= value <= LARGEST):
+            raise ValueError(f"{other} = {value!r} must be a finite number above 0")
+        data = {k: v for k, v in data.items() if k != other} | {name: convert(value, data)}
+    return data
+
+
+def either(name: str, other: str) -> ConfigDict:
+    """The JSON Schema of a law that takes `other` in place of `name`."""
+
+    def extend(schema: dict[str, Any]) -> None:
+        schema["properties"][other] = schema["properties"][name] | {"title": other.title()}
+        schema["required"] = [key for key in schema["required"] if key != name]
+        schema["oneOf"] = [{"required": [name]}, {"required": [other]}]
+
+    return ConfigDict(json_schema_extra=extend)

@@ -17,6 +17,7 @@ from loynes.errors import ModelError
 from loynes.model.cluster import Model
 from loynes.model.fields import BY_RESOURCE, NUMBER
 from loynes.model.foreign import from_mjqm, from_mjsre, is_mjqm, is_mjsre
+from loynes.model.scipy_laws import from_scipy, is_frozen
 
 
 def builtin_names() -> list[str]:
@@ -38,16 +39,18 @@ def load(source: str | Path | Mapping[str, Any] | Model, changes: Iterable[str] 
     A change's path follows the file (`classes[0].need=2`, `classes.T1.service.mean=0.7`, `arrivals.rate=1`);
     its value is written as in TOML, and what does not parse as TOML is taken as text.
     """
+    folder = Path()
     if isinstance(source, Model):
         origin, document = source.label, source.to_dict()
     elif isinstance(source, Mapping):
         origin, document = str(source.get("name", "model")), json.loads(json.dumps(dict(source), default=_plain))
     else:
         origin, document = _read(str(source))
+        folder = Path(source).parent
     for change in changes:
         _apply(document, change)
     try:
-        return Model.model_validate(document)
+        return Model.model_validate(document, context={"folder": folder})
     except ValidationError as error:
         raise ModelError(_one_line(origin, error)) from None
 
@@ -55,8 +58,10 @@ def load(source: str | Path | Mapping[str, Any] | Model, changes: Iterable[str] 
 def _plain(value: Any) -> Any:
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json", exclude_none=True)
-    if hasattr(value, "item"):
-        return value.item()
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if is_frozen(value):
+        return _plain(from_scipy(value))
     raise ModelError(
         f"model: a {type(value).__name__} cannot stand in a model; plain numbers, texts, lists and tables can"
     )

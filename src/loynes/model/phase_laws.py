@@ -36,8 +36,11 @@ class _Phased(Law):
         values = at_least_zero(x)
         return phase_numbers.stopped(*self.phases, values.ravel())[0].reshape(values.shape)
 
+    def above(self, x: ArrayLike) -> Array:
+        values = at_least_zero(x)
+        return phase_numbers.stopped(*self.phases, values.ravel())[1].reshape(values.shape)
+
     def log_quantile(self, logit: Array) -> Array:
-        """log Q(u) at u = 1/(1+exp(-logit)), each tail computed from its own side."""
         return phase_numbers.log_quantile(*self.phases, logit)
 
 

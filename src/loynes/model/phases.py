@@ -36,14 +36,20 @@ def phases_of(law: Law) -> Phases | None:
             return Phases(np.eye(1, law.phases)[0], rate * (np.eye(law.phases, k=1) - np.eye(law.phases)))
         case laws.Hyperexponential():
             return Phases(np.array(law.probabilities), np.diag(-1.0 / np.array(law.means)))
+        case laws.Fit() if 0 < law.cv < 1:
+            # One chain for both Erlang laws: the shorter one begins a phase later.
+            k, fewer = law.phases, law.fewer
+            initial = (1.0 - fewer) * np.eye(1, k)[0] + fewer * np.eye(1, k, 1)[0]
+            return Phases(initial, (k - fewer) / law.mean * (np.eye(k, k=1) - np.eye(k)))
         case PhaseType() | Coxian():
             return Phases(*law.phases)
-        case laws.Mixture():
-            parts = [phases_of(part) for part in law.laws]
+        case laws.Mixture() | laws.Fit():
+            weights, inner = zip(*law.parts, strict=True)
+            parts = [phases_of(part) for part in inner]
             known = [part for part in parts if part is not None]
             if len(known) < len(parts):
                 return None
-            initial = np.concatenate([w * part.initial for w, part in zip(law.weights, known, strict=True)])
+            initial = np.concatenate([w * part.initial for w, part in zip(weights, known, strict=True)])
             return Phases(initial, _side_by_side([part.generator for part in known]))
     return None
 

@@ -72,8 +72,8 @@ class Kernel:
     def __init__(self, name: str, shape: Shape, table: JobTable, seed: int, slow_doubles: bool = False) -> None:
         self.shape = replace(shape, threads=THREADS)
         self._library = ctypes.CDLL(str(self._build(name, "#define DOUBLES_ARE_SLOW\n" if slow_doubles else "")))
-        self._grid = np.ascontiguousarray(table.grid)
-        record = table_bytes(self.shape, table, self._grid.ctypes.data)
+        self._arrays = [np.ascontiguousarray(a) for a in (table.grid, table.pieces)]
+        record = table_bytes(self.shape, table, *(a.ctypes.data for a in self._arrays))
         keys = np.array(round_keys(seed), np.uint32).tobytes()
         for symbol, data in (("table", record), ("far_table", record), ("keys", keys)):
             ctypes.memmove(ctypes.addressof(ctypes.c_char.in_dll(self._library, symbol)), data, len(data))

@@ -18,6 +18,7 @@ from loynes.kernels.reference import BLOCK
 
 EXPONENTIAL, PARETO, BOUNDED_PARETO = tables.EXPONENTIAL, tables.PARETO, tables.BOUNDED_PARETO
 DETERMINISTIC, UNIFORM, WEIBULL, TABLE = tables.DETERMINISTIC, tables.UNIFORM, tables.WEIBULL, tables.TABLE
+PIECES = tables.PIECES
 EDGE, PER_STEP = tables.TABLE_EDGE, 1.0 / tables.TABLE_STEP
 _20, _12 = np.uint64(20), np.uint64(12)
 # Counting cuts vectorises and wins for few classes; a search wins for many.
@@ -169,7 +170,7 @@ def _serve(table, block, service):
         for i in range(BLOCK):
             service[i] = exp(service[i])
     for i in range(BLOCK):
-        service[i] = _finish(table, branches[i], u[i], energy[i], service[i])
+        service[i] = _finish(table, branches[i], u[i], energy[i], service[i]) + table.add[branches[i]]
 
 
 # A recipe in three parts; together they are the formulas listed in inputs/tables.py.
@@ -220,4 +221,20 @@ def _finish(table, branch, u, energy, power):
         return table.p[branch]
     if recipe == UNIFORM:
         return table.p[branch] + table.q[branch] * u
+    if recipe == PIECES:
+        return _on_pieces(table.pieces, np.int64(table.p[branch]), np.int64(table.q[branch]), u)
     return table.p[branch] * power
+
+
+@compiled
+def _on_pieces(pieces, first, count, u):
+    """A straight line from the last of the nodes that is not above u."""
+    low, width = first, count
+    while width > 1:
+        half = width >> 1
+        if u >= pieces[low + half, 0]:
+            low += half
+            width -= half
+        else:
+            width = half
+    return pieces[low, 1] + pieces[low, 2] * (u - pieces[low, 0])

@@ -238,7 +238,7 @@ def _shape_of_kinds(table: JobTable, blockers: int, bits: int, chains: int, form
     )
 
 
-def table_bytes(shape: Shape, table: JobTable, grid_pointer: int) -> bytes:
+def table_bytes(shape: Shape, table: JobTable, grid_pointer: int, pieces_pointer: int) -> bytes:
     """The struct Table of jobs.cuh."""
     classes, branches = len(shape.class_need), shape.branches
     needs = len(shape.need_demand) if shape.units else len(shape.by_odds)
@@ -256,11 +256,13 @@ def table_bytes(shape: Shape, table: JobTable, grid_pointer: int) -> bytes:
         ("p", "f8", branches),
         ("q", "f8", branches),
         ("r", "f8", branches),
+        ("add", "f8", branches),
         ("grid", "u8", 1),
+        ("pieces", "u8", 1),
     ]
     layout = np.dtype([(name, kind, (size,)) for name, kind, size in fields], align=True)
     record = np.zeros((), layout)
-    for name in ("need", "first", "recipe", "low", "stretch", "p", "q", "r"):
+    for name in ("need", "first", "recipe", "low", "stretch", "p", "q", "r", "add"):
         record[name] = getattr(table, name)
     record["gap_mean"] = table.gap_mean
     record["cut"] = _cuts(table)
@@ -268,6 +270,7 @@ def table_bytes(shape: Shape, table: JobTable, grid_pointer: int) -> bytes:
     record["needs"] = [sum(need) for need in shape.need_demand] if shape.units else sorted(shape.by_odds)
     record["demand"] = np.ravel(shape.class_demand) if shape.units else table.need
     record["grid"] = grid_pointer
+    record["pieces"] = pieces_pointer
     return record.tobytes()
 
 

@@ -69,10 +69,9 @@ class Kernel:
         self._function = module.get_function(name)
         if shape.shared > 48 << 10:
             self._function.max_dynamic_shared_size_bytes = shape.shared
-        self._grid = cp.asarray(table.grid) if table.grid.size else None
-        record = np.frombuffer(
-            table_bytes(shape, table, self._grid.data.ptr if self._grid is not None else 0), np.uint8
-        )
+        self._arrays = [cp.asarray(a) if a.size else None for a in (table.grid, table.pieces)]
+        pointers = [0 if a is None else a.data.ptr for a in self._arrays]
+        record = np.frombuffer(table_bytes(shape, table, *pointers), np.uint8)
         keys = round_keys(seed)
         for symbol, data in (
             ("table", record),

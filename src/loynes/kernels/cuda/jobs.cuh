@@ -14,8 +14,8 @@ struct Table {
     int needs[NEEDS];  // distinct, ascending
     int demand[CLASSES * KINDS];  // [class][kind], where there are several kinds
     int recipe[BRANCHES];
-    double low[BRANCHES], stretch[BRANCHES], p[BRANCHES], q[BRANCHES], r[BRANCHES];
-    const double *grid;
+    double low[BRANCHES], stretch[BRANCHES], p[BRANCHES], q[BRANCHES], r[BRANCHES], add[BRANCHES];
+    const double *grid, *pieces;
 };
 
 // Unrolled code reads constants at known places; looked-up entries come from memory, where lanes may differ.
@@ -27,7 +27,7 @@ __device__ Table table;
 __device__ Table far_table;
 __constant__ Keys keys;
 
-enum Recipe { EXPONENTIAL, PARETO, BOUNDED_PARETO, DETERMINISTIC, UNIFORM, WEIBULL, TABULATED };
+enum Recipe { EXPONENTIAL, PARETO, BOUNDED_PARETO, DETERMINISTIC, UNIFORM, WEIBULL, TABULATED, PIECES };
 
 struct Job {
     Real service, gap;
@@ -80,17 +80,30 @@ __device__ inline double interpolate(int number, double logit) {
     return y0 + f * (d0 + f * ((3.0 * rise - (2.0 * d0 + d1)) + f * ((d0 + d1) - 2.0 * rise)));
 }
 
-// Any law, in double.
-__device__ inline double serve(int c, double u) {
+// A straight line from the last of the nodes that is not above u.
+__device__ inline double on_pieces(int first, int count, double u) {
+    const double *node = far_table.pieces + 3 * (Index)first;
+    while (count > 1) {
+        const int half = count >> 1;
+        if (u >= node[3 * half]) {
+            node += 3 * half;
+            count -= half;
+        } else {
+            count = half;
+        }
+    }
+    return node[1] + node[2] * (u - node[0]);
+}
+
+// What a branch makes of a uniform that falls into it, in double.
+__device__ inline double branch_value(int branch, double u) {
     const Table &t = far_table;
-    int branch = t.first[c];
-    const int last = t.first[c + 1] - 1;
-    while (branch < last && u >= t.low[branch + 1]) ++branch;
     u = lesser(greater((u - t.low[branch]) * t.stretch[branch], 0x1p-53), 1.0 - 0x1p-53);
     const double p = t.p[branch], q = t.q[branch];
     switch (t.recipe[branch]) {
         case DETERMINISTIC: return p;
         case UNIFORM: return p + q * u;
+        case PIECES: return on_pieces((int)p, (int)q, u);
         case BOUNDED_PARETO: return p * exp_double(q * -log_double(1.0 - t.r[branch] * u));
     }
     const double energy = -log_double(u);
@@ -100,6 +113,15 @@ __device__ inline double serve(int c, double u) {
         case WEIBULL: return p * exp_double(q * -(-log_double(energy)));
     }
     return exp_double(interpolate((int)t.r[branch], -energy + -log_double(1.0 - u)));
+}
+
+// Any law, in double.
+__device__ inline double serve(int c, double u) {
+    const Table &t = far_table;
+    int branch = t.first[c];
+    const int last = t.first[c + 1] - 1;
+    while (branch < last && u >= t.low[branch + 1]) ++branch;
+    return branch_value(branch, u) + t.add[branch];
 }
 
 // The job at an index: word 0 picks the class, word 1 the gap, words 2 and 3 the service.

@@ -1,0 +1,303 @@
+"""Service laws made of other laws: mixtures, parts of a law, shifted laws, and laws of a given mean and variation."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from pydantic import Field, field_validator, model_validator
+
+from loynes.model.data_laws import Empirical, Quantiles
+from loynes.model.fields import NonNegative, Positive, Probability, check_sum_to_one
+from loynes.model.heavy_laws import BoundedPareto, Pareto
+from loynes.model.law import Array, Composed, Law, leaves
+from loynes.model.quantile_moments import moments
+from loynes.model.simple_laws import Deterministic, Erlang, Exponential, Uniform
+
+if TYPE_CHECKING:
+    from loynes.model.laws import ServiceLaw
+
+# A cut that keeps less would be known to too few digits.
+LEAST_KEPT = 1e-12
+# What `fit` takes: Erlang laws up to these phases, and branches no rarer than a class may be.
+MOST_PHASES = 1000
+MOST_VARIATION = 1e4
+
+
+class Mixture(Composed):
+    """With probability w_i the i-th law; mixtures may hold mixtures."""
+
+    law: Literal["mixture"] = "mixture"
+    weights: tuple[Probability, ...] = Field(min_length=1)
+    laws: tuple[ServiceLaw, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _matched(self) -> Mixture:
+        if len(self.weights) != len(self.laws):
+            raise ValueError(f"weights and laws must be equally many, got {len(self.weights)} and {len(self.laws)}")
+        check_sum_to_one("weights", self.weights)
+        return self
+
+    @property
+    def parts(self) -> tuple[tuple[float, Law], ...]:
+        return tuple(zip(self.weights, self.laws, strict=True))
+
+    @property
+    def mean(self) -> float:
+        return math.fsum(w * x.mean for w, x in self.parts)
+
+
+class Shifted(Law):
+    """Another law's variable plus a constant."""
+
+    law: Literal["shifted"] = "shifted"
+    of: ServiceLaw
+    by: Positive
+
+    @cached_property
+    def parts(self) -> tuple[tuple[float, Law], ...]:
+        return tuple((weight, Shifted(of=part, by=self.by)) for weight, part in self.of.parts)
+
+    @property
+    def mean(self) -> float:
+        return self.of.mean + self.by
+
+    @property
+    def variance(self) -> float:
+        return self.of.variance
+
+    @property
+    def highest_moment(self) -> float:
+        return self.of.highest_moment
+
+    @property
+    def light_tail(self) -> bool:
+        return self.of.light_tail
+
+    @property
+    def edges(self) -> tuple[float, ...]:
+        return (self.by, *(edge + self.by for edge in self.of.edges))
+
+    def cdf(self, x: ArrayLike) -> Array:
+        over = np.asarray(x, dtype=np.float64) - self.by
+        return np.where(over >= 0, self.of.cdf(over), 0.0)
+
+    def above(self, x: ArrayLike) -> Array:
+        over = np.asarray(x, dtype=np.float64) - self.by
+        return np.where(over >= 0, self.of.above(over), 1.0)
+
+
+class Truncated(Law):
+    """Another law on the condition that its value lies in [low, high]; either end may be left out."""
+
+    law: Literal["truncated"] = "truncated"
+    of: ServiceLaw
+    low: NonNegative | None = None
+    high: Positive | None = None
+
+    @model_validator(mode="after")
+    def _keeps_something(self) -> Truncated:
+        if self.low is None and self.high is None:
+            raise ValueError("low or high: one of them must be given")
+        low, high = self._ends
+        if not low < high:
+            raise ValueError(f"low = {low:g} must be below high = {high:g}")
+        kept = kept_of(self.of, low, high)
+        if not kept >= LEAST_KEPT:
+            raise ValueError(f"between low and high lies {kept:.3g} of the law, must be at least {LEAST_KEPT:g}")
+        if not self.mean > 0:
+            raise ValueError("what is left of the law is always 0: the mean must be above 0")
+        return self
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        return self.low or 0.0, math.inf if self.high is None else self.high
+
+    @cached_property
+    def parts(self) -> tuple[tuple[float, Law], ...]:
+        low, high = self._ends
+        found = [(weight, leaf, weight * kept_of(leaf, low, high)) for weight, leaf in leaves(self.of)]
+        if not self.of.parts and not isinstance(self.of, SIMPLIFIED):
+            return ()
+        total = math.fsum(kept for *_, kept in found)
+        return tuple((kept / total, between(leaf, low, high)) for _, leaf, kept in found if kept > 0)
+
+    @cached_property
+    def _cut(self) -> tuple[float, float, float]:
+        """P(X < low), P(X > high) and P(low <= X <= high) of a law without parts."""
+        low, high = self._ends
+        beyond = 0.0 if math.isinf(high) else float(self.of.above(high))
+        return float(self.of.cdf(low)), beyond, kept_of(self.of, low, high)
+
+    @cached_property
+    def _moments(self) -> tuple[float, float]:
+        if self.parts:
+            mean = math.fsum(w * x.mean for w, x in self.parts)
+            return mean, math.fsum(w * (x.variance + (x.mean - mean) ** 2) for w, x in self.parts)
+        mean, variance = moments(self.log_quantile, far=not self.of.light_tail)
+        return mean, variance if self.highest_moment >= 2 else math.inf
+
+    @property
+    def mean(self) -> float:
+        return self._moments[0]
+
+    @property
+    def variance(self) -> float:
+        return self._moments[1]
+
+    @property
+    def highest_moment(self) -> float:
+        return self.of.highest_moment if self.high is None else math.inf
+
+    @property
+    def light_tail(self) -> bool:
+        return self.high is not None or self.of.light_tail
+
+    @property
+    def edges(self) -> tuple[float, ...]:
+        low, high = self._ends
+        inner = tuple(edge for edge in self.of.edges if low < edge < high)
+        return (low, *inner) if math.isinf(high) else (low, *inner, high)
+
+    def cdf(self, x: ArrayLike) -> Array:
+        if self.parts:
+            return sum((w * y.cdf(x) for w, y in self.parts), np.zeros(()))
+        low, high = self._ends
+        x = np.clip(np.asarray(x, dtype=np.float64), low, high)
+        before, beyond, kept = self._cut
+        # From the side on which fewer digits cancel.
+        inside = (self.of.cdf(x) - before) / kept if before < 0.5 else 1.0 - (self.of.above(x) - beyond) / kept
+        return np.clip(np.where(x >= high, 1.0, inside), 0.0, 1.0)
+
+    def above(self, x: ArrayLike) -> Array:
+        if self.parts:
+            return sum((w * y.above(x) for w, y in self.parts), np.zeros(()))
+        low, high = self._ends
+        x = np.clip(np.asarray(x, dtype=np.float64), low, high)
+        return np.clip((self.of.above(x) - self._cut[1]) / self._cut[2], 0.0, 1.0)
+
+    def log_quantile(self, logit: Array) -> Array:
+        """The inner law's, at v = P(X < low) + u P(low <= X <= high); v and 1 - v as sums of positive terms."""
+        from scipy.special import log_expit
+
+        with np.errstate(divide="ignore"):
+            before, beyond, kept = np.log(self._cut)
+            low, high = np.log(self._ends)
+        below = np.logaddexp(before, log_expit(logit) + kept)
+        above = np.logaddexp(beyond, log_expit(-logit) + kept)
+        return np.clip(self.of.log_quantile(below - above), low, high)
+
+
+def kept_of(law: Law, low: float, high: float) -> float:
+    """P(low <= X <= high)."""
+    if law.parts:
+        return math.fsum(weight * kept_of(part, low, high) for weight, part in law.parts)
+    lower = math.nextafter(low, -math.inf)
+    before = float(law.cdf(lower)) if low > 0 else 0.0
+    if before < 0.5:
+        return max((1.0 if math.isinf(high) else float(law.cdf(high))) - before, 0.0)
+    return max(float(law.above(lower)) - (0.0 if math.isinf(high) else float(law.above(high))), 0.0)
+
+
+def between(law: Law, low: float, high: float) -> Law:
+    """A law in one piece on the condition that it lies in [low, high], simplified where that is a law of a name."""
+    match law:
+        case Deterministic():
+            return law
+        case Uniform():
+            return Uniform(low=max(low, law.low), high=min(high, law.high))
+        case BoundedPareto():
+            return BoundedPareto(low=max(low, law.low), high=min(high, law.high), shape=law.shape)
+        case Pareto():
+            bottom = max(low, law.low)
+            if math.isinf(high):
+                return Pareto(shape=law.shape, mean=bottom * law.shape / (law.shape - 1.0))
+            return BoundedPareto(low=bottom, high=high, shape=law.shape)
+        case Empirical():
+            values, probabilities, _ = law.arrays
+            inside = (values >= low) & (values <= high)
+            return Empirical(values=tuple(values[inside].tolist()), weights=tuple(probabilities[inside].tolist()))
+        case Quantiles():
+            return _part_of_table(law, low, high)
+        case Shifted():
+            return Shifted(of=between(law.of, max(low - law.by, 0.0), high - law.by), by=law.by)
+        case Truncated():
+            bottom, top = law._ends
+            low, high, law = max(low, bottom), min(high, top), law.of
+    if low == 0.0 and math.isinf(high):
+        return law
+    return Truncated(of=law, low=low or None, high=None if math.isinf(high) else high)
+
+
+def _part_of_table(law: Quantiles, low: float, high: float) -> Quantiles | Deterministic:
+    at, values = law.arrays
+    start, end = float(law.cdf(math.nextafter(low, -math.inf))), float(law.cdf(high))
+    inside = (at > start) & (at < end)
+    first, last = max(low, float(values[0])), min(high, float(values[-1]))
+    if first == last:
+        return Deterministic(value=first)
+    return Quantiles(
+        probabilities=(0.0, *((at[inside] - start) / (end - start)).tolist(), 1.0),
+        values=(first, *values[inside].tolist(), last),
+    )
+
+
+# Laws of which `between` makes something else than a truncated law of the same.
+SIMPLIFIED = (Deterministic, Uniform, BoundedPareto, Pareto, Empirical, Quantiles, Shifted, Truncated)
+
+
+class Fit(Composed):
+    """The usual phase-type law of a mean and a coefficient of variation.
+
+    Above 1: two exponentials with balanced means (each brings half of the mean); below 1: k - 1 or k phases of one
+    rate (Tijms), where 1/sqrt(k) <= cv < 1/sqrt(k - 1); 0: a constant.
+    """
+
+    law: Literal["fit"] = "fit"
+    mean: Positive
+    cv: Annotated[NonNegative, Field(le=MOST_VARIATION)]
+
+    @field_validator("cv")
+    @classmethod
+    def _few_phases(cls, cv: float) -> float:
+        if cv > 0 and cv * cv * MOST_PHASES < 1.0 - 1e-9:
+            raise ValueError(
+                f"{cv:g} must be 0 or at least {1 / math.sqrt(MOST_PHASES):.4g}, which takes {MOST_PHASES} phases"
+            )
+        return cv
+
+    @property
+    def phases(self) -> int:
+        """Phases of an Erlang law below 1: k."""
+        return max(math.ceil(1.0 / self.cv**2 - 1e-9), 1)
+
+    @property
+    def fewer(self) -> float:
+        """The probability of one phase less than k."""
+        k, square = self.phases, self.cv**2
+        return max(k * square - math.sqrt(max(k * (1.0 + square) - k * k * square, 0.0)), 0.0) / (1.0 + square)
+
+    @cached_property
+    def parts(self) -> tuple[tuple[float, Law], ...]:
+        if self.cv == 0:
+            return ((1.0, Deterministic(value=self.mean)),)
+        square = self.cv**2
+        if self.cv >= 1:
+            lean = math.sqrt((square - 1.0) / (square + 1.0))
+            rare = 1.0 / ((square + 1.0) * (1.0 + lean))
+            if rare == 0.5:
+                return ((1.0, Exponential(mean=self.mean)),)
+            often = 1.0 - rare
+            means = (0.5 * self.mean / often, 0.5 * self.mean / rare)
+            return (often, Exponential(mean=means[0])), (rare, Exponential(mean=means[1]))
+        k, fewer = self.phases, self.fewer
+        phase = self.mean / (k - fewer)
+        long = Erlang(phases=k, mean=k * phase)
+        return ((fewer, Erlang(phases=k - 1, mean=(k - 1) * phase)), (1.0 - fewer, long)) if fewer else ((1.0, long),)
+
+    @property
+    def variance(self) -> float:
+        return (self.cv * self.mean) ** 2

@@ -1,0 +1,184 @@
+"""Service laws of a few parameters with an exponential tail, or none: sums and mixtures of exponentials, constants."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from pydantic import Field, model_validator
+
+from loynes.model.fields import Count, NonNegative, Positive, Probability, check_sum_to_one, either, one_of
+from loynes.model.law import Array, Law, at_least_zero
+
+
+class Exponential(Law):
+    """Exponential with the given mean (or rate = 1/mean)."""
+
+    model_config = either("mean", "rate")
+
+    law: Literal["exponential"] = "exponential"
+    mean: Positive
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_rate(cls, data: Any) -> Any:
+        return one_of(data, "mean", "rate", lambda rate, _: 1.0 / rate)
+
+    @property
+    def variance(self) -> float:
+        return self.mean**2
+
+    def cdf(self, x: ArrayLike) -> Array:
+        return -np.expm1(-at_least_zero(x) / self.mean)
+
+    def above(self, x: ArrayLike) -> Array:
+        return np.exp(-at_least_zero(x) / self.mean)
+
+    def log_quantile(self, logit: Array) -> Array:
+        from scipy.special import log_expit
+
+        return np.log(-log_expit(-logit)) + math.log(self.mean)
+
+
+class _GammaShaped(Law):
+    """What erlang and gamma share: the gamma law of a shape and a mean."""
+
+    @property
+    @abstractmethod
+    def _shape(self) -> float: ...
+
+    @property
+    def variance(self) -> float:
+        return self.mean**2 / self._shape
+
+    def cdf(self, x: ArrayLike) -> Array:
+        from scipy.special import gammainc
+
+        return np.asarray(gammainc(self._shape, at_least_zero(x) * (self._shape / self.mean)))
+
+    def above(self, x: ArrayLike) -> Array:
+        from scipy.special import gammaincc
+
+        return np.asarray(gammaincc(self._shape, at_least_zero(x) * (self._shape / self.mean)))
+
+    def log_quantile(self, logit: Array) -> Array:
+        from scipy.special import expit, gammainccinv, gammaincinv, gammaln, log_expit
+
+        shape = self._shape
+        with np.errstate(divide="ignore", over="ignore"):
+            q = np.where(logit < 0, gammaincinv(shape, expit(logit)), gammainccinv(shape, expit(-logit)))
+            exact = np.log(q)
+        # For tiny quantiles of small shapes the inverse underflows, and P(X <= x) = x^k / Gamma(k+1) is exact.
+        small = (log_expit(logit) + gammaln(shape + 1)) / shape
+        return np.asarray(np.where(q > 1e-200, exact, small) + math.log(self.mean / shape))
+
+
+class Erlang(_GammaShaped):
+    """Sum of `phases` independent exponentials, together with the given mean."""
+
+    law: Literal["erlang"] = "erlang"
+    phases: Count
+    mean: Positive
+
+    @property
+    def _shape(self) -> float:
+        return float(self.phases)
+
+
+class Gamma(_GammaShaped):
+    """Gamma with the given shape and mean; variance mean^2 / shape."""
+
+    law: Literal["gamma"] = "gamma"
+    shape: Positive
+    mean: Positive
+
+    @property
+    def _shape(self) -> float:
+        return self.shape
+
+
+class Hyperexponential(Law):
+    """A mixture of exponentials: with probability p_i the mean is m_i."""
+
+    law: Literal["hyperexponential"] = "hyperexponential"
+    probabilities: tuple[Probability, ...] = Field(min_length=1)
+    means: tuple[Positive, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _matched(self) -> Hyperexponential:
+        if len(self.probabilities) != len(self.means):
+            raise ValueError(
+                f"probabilities and means must be equally many, got {len(self.probabilities)} and {len(self.means)}"
+            )
+        check_sum_to_one("probabilities", self.probabilities)
+        return self
+
+    @property
+    def parts(self) -> tuple[tuple[float, Law], ...]:
+        return tuple((p, Exponential(mean=m)) for p, m in zip(self.probabilities, self.means, strict=True))
+
+    @property
+    def mean(self) -> float:
+        return math.fsum(p * m for p, m in zip(self.probabilities, self.means, strict=True))
+
+    @property
+    def variance(self) -> float:
+        return 2.0 * math.fsum(p * m * m for p, m in zip(self.probabilities, self.means, strict=True)) - self.mean**2
+
+    def cdf(self, x: ArrayLike) -> Array:
+        y = at_least_zero(x)
+        return sum((-p * np.expm1(-y / m) for p, m in zip(self.probabilities, self.means, strict=True)), np.zeros(()))
+
+
+class Deterministic(Law):
+    """Always the same value."""
+
+    law: Literal["deterministic"] = "deterministic"
+    value: Positive
+
+    @property
+    def mean(self) -> float:
+        return self.value
+
+    @property
+    def variance(self) -> float:
+        return 0.0
+
+    @property
+    def edges(self) -> tuple[float, ...]:
+        return (self.value,)
+
+    def cdf(self, x: ArrayLike) -> Array:
+        return np.asarray(np.asarray(x, dtype=np.float64) >= self.value, dtype=np.float64)
+
+
+class Uniform(Law):
+    """Uniform on [low, high]."""
+
+    law: Literal["uniform"] = "uniform"
+    low: NonNegative
+    high: Positive
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Uniform:
+        if not self.low < self.high:
+            raise ValueError(f"low = {self.low:g} must be below high = {self.high:g}")
+        return self
+
+    @property
+    def mean(self) -> float:
+        return 0.5 * (self.low + self.high)
+
+    @property
+    def variance(self) -> float:
+        return (self.high - self.low) ** 2 / 12.0
+
+    @property
+    def edges(self) -> tuple[float, ...]:
+        return (self.low, self.high)
+
+    def cdf(self, x: ArrayLike) -> Array:
+        return np.clip((np.asarray(x, dtype=np.float64) - self.low) / (self.high - self.low), 0.0, 1.0)
