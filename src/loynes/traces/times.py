@@ -1,0 +1,58 @@
+"""Times as logs write them: seconds, ISO stamps with and without an offset from UTC, and [DD-]HH:MM:SS."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+
+# What logs write where they have nothing to say.
+NOTHING = frozenset({"", "unknown", "none", "n/a", "na", "null", "nan", "invalid"})
+_EPOCH = datetime(1970, 1, 1)
+_EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def number(text: str) -> float:
+    """A number in plain digits; NaN for one of the words for nothing, ValueError for anything else."""
+    try:
+        value = float(text)
+        if "_" not in text and not math.isnan(value):
+            return value
+    except ValueError:
+        pass
+    if text.strip().lower() in NOTHING:
+        return math.nan
+    raise ValueError(f"not a number: {text}")
+
+
+def stamp(text: str) -> tuple[float, bool | None]:
+    """Seconds since 1970 of a stamp or a number, and whether it had an offset from UTC (None: it was a number).
+
+    A stamp without one is taken as UTC.
+    """
+    text = text.strip()
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        return number(text), None
+    if len(text) < 10 or "-" not in text:  # digits alone are seconds, though ISO would take eight of them for a date
+        return number(text), None
+    if when.tzinfo is None:
+        return (when - _EPOCH).total_seconds(), False
+    return (when - _EPOCH_UTC).total_seconds(), True
+
+
+def duration(text: str) -> float:
+    """Seconds of [DD-]HH:MM:SS[.fraction], of MM:SS, or of a plain number."""
+    text = text.strip()
+    if ":" not in text:
+        return number(text)
+    days, dash, clock = text.rpartition("-")
+    parts = clock.split(":")
+    if len(parts) > 3 or not all(part.replace(".", "", 1).isdecimal() for part in parts):
+        raise ValueError(f"not a duration: {text}")
+    if dash and not days.isdecimal():
+        raise ValueError(f"not a duration: {text}")
+    seconds = 0.0
+    for part in parts:
+        seconds = 60.0 * seconds + float(part)
+    return seconds + (86400.0 * int(days) if dash else 0.0)
