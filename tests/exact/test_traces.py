@@ -249,6 +249,19 @@ def test_columns_in_memory() -> None:
     assert loynes.read_trace(trace) is trace
 
 
+def test_anything_like_a_data_frame() -> None:
+    class Frame:
+        """Columns by name, as pandas and polars have them; pandas writes <NA> and NaT for nothing."""
+
+        columns = ("submit", "need", "service")
+
+        def __getitem__(self, name: str) -> list[object]:
+            return {"submit": ["2024-03-01 00:00:00+00:00", "NaT"], "need": [2, 2], "service": [9, "<NA>"]}[name]
+
+    trace = loynes.read_trace(Frame())
+    assert (trace.jobs, trace.skipped) == (1, {gather.SUBMIT_MISSING: 1})
+
+
 def test_jobs_larger_than_the_machine(tmp_path: Path) -> None:
     trace = read(tmp_path, line(allocated=99) + line(submit=8) + line(submit=9), servers=64)
     assert trace.skipped == {TOO_LARGE: 1}
@@ -262,6 +275,7 @@ def test_jobs_larger_than_the_machine(tmp_path: Path) -> None:
     [
         ("log.swf", b"", "is empty"),
         ("log.swf", b" \n\t\r\n", "is empty"),
+        ("log.swf", b"\xef\xbb\xbf", "is empty"),
         ("log.csv", "\u2003\n".encode(), "is empty"),
         ("log.swf", b"; only: comments\n", "not one data line"),
         ("log.csv", b"submit,need,service\n", "not one data line"),

@@ -77,7 +77,8 @@ def replay(
         output.tables(*shown, *([] if windows is None else [found.series_summary]))
         for example in found.examples:
             print(f"damaged: {example}")
-        print(f"replay, {found.jobs} jobs, {found.kernel}, {found.seconds:.1f} s")
+        took = f"read in {found.read_seconds:.2f} s, replayed in {found.seconds:.2f} s"
+        print(f"replay, {found.jobs} jobs, {found.kernel}; {took}")
         output.warn(found.warnings)
     if out is not None:
         found.save(out)

@@ -102,6 +102,7 @@ class Replay:
     examples: tuple[str, ...]
     kernel: str
     seconds: float
+    read_seconds: float = 0.0
     warnings: tuple[str, ...] = ()
     version: str = __version__
     each: dict[str, NDArray[Any]] = field(default_factory=dict, compare=False, repr=False)  # one value a job
@@ -166,6 +167,7 @@ class Replay:
             "replicas": 1,
             "jobs": self.jobs,
             "seconds": self.seconds,
+            "read_seconds": self.read_seconds,
             "version": self.version,
             "warnings": list(self.warnings),
             "threshold": None,
@@ -201,7 +203,8 @@ class Replay:
             case _:
                 target.mkdir(parents=True, exist_ok=True)
                 data = self.to_dict()
-                write_text(target / "timing.json", _dump({"seconds": data.pop("seconds")}))
+                timing = {name: data.pop(name) for name in ("seconds", "read_seconds")}
+                write_text(target / "timing.json", _dump(timing))
                 write_text(target / "result.json", _dump(data))
 
     def _columns(self) -> list[NDArray[Any]]:
@@ -243,6 +246,7 @@ class Replay:
             series=Series.from_dict(data["series"]),
             examples=tuple(data["examples"]),
             seconds=data.get("seconds", math.nan),
+            read_seconds=data.get("read_seconds", math.nan),
             warnings=tuple(data["warnings"]),
         )
 

@@ -35,10 +35,10 @@ def replay(
     label of the trace to group jobs by, instead of their need. `windows` is how many equal windows of time the series
     has. Time averages are over the time from the first submission to the last end.
     """
-    began = time.perf_counter()
     if not 1 <= windows <= MOST_WINDOWS:
         raise UsageError(f"windows {windows}: must be between 1 and {MOST_WINDOWS}")
     recorded = read_trace(trace)
+    began = time.perf_counter()
     servers = recorded.servers if servers is None else servers
     if servers is None:
         raise UsageError(f"servers: {recorded.source} does not say how many there are; give servers")
@@ -87,6 +87,7 @@ def replay(
         examples=jobs.examples,
         kernel="run list" if cheaper_as_runs(servers, jobs.need) else "dense vector",
         seconds=time.perf_counter() - began,
+        read_seconds=jobs.seconds,
         warnings=warnings,
         each={
             "submit": jobs.submit,

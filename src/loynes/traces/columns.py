@@ -29,18 +29,20 @@ def read_csv(data: bytes, ledger: Ledger, columns: Mapping[str, str]) -> Trace:
     comma = max(DELIMITERS, key=head.count)
     names = [name.strip() for name in _fields(head, comma)]
     _find(names, columns, ledger)  # before a million lines are read in vain
-    rows, place, records = [], [], 0
+    # One flat list of words: lists of lists would keep the garbage collector busy.
+    words: list[str] = []
+    place, records = [], 0
     for line, text in lines:
         records += 1
         fields = text.split(comma) if '"' not in text else _fields(text, comma)
         if len(fields) == len(names):
-            rows.append(fields)
+            words += fields
             place.append(line)
         else:
             ledger.damage(line, f"{len(fields)} fields", f"{len(names)} separated by {comma!r}, as in the header")
-    table = dict(zip(reversed(names), reversed(list(zip(*rows, strict=True))), strict=True)) if rows else {}
-    columns_of = {name: table.get(name, ()) for name in names}
-    return _from_table(columns_of, ledger, columns, "csv", np.array(place, dtype=np.int64), records)
+    # Of columns with the same name the first one counts.
+    table = {name: words[i :: len(names)] for i, name in reversed(list(enumerate(names)))}
+    return _from_table(table, ledger, columns, "csv", np.array(place, dtype=np.int64), records)
 
 
 def _fields(line: str, comma: str) -> list[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +37,15 @@ def read_trace(
     Lines that are damaged, and jobs that never ran, are skipped and counted by reason; `strict` raises `TraceError` at
     the first damaged line instead. docs/traces.md has every rule.
     """
+    began = time.perf_counter()
     if servers is not None and servers < 1:
         raise UsageError(f"servers {servers}: must be at least 1")
     if format is not None and format not in FORMATS:
         raise UsageError(f"format {format!r}: must be one of {', '.join(FORMATS)}")
-    trace = _read(source, format, columns or {}, strict)
+    if isinstance(source, Trace):
+        trace = source
+    else:
+        trace = replace(_read(source, format, columns or {}, strict), seconds=time.perf_counter() - began)
     if servers is None:
         return trace
     fitting = trace.fitting(servers)
@@ -49,8 +55,6 @@ def read_trace(
 
 
 def _read(source: Any, form: str | None, columns: Mapping[str, str], strict: bool) -> Trace:
-    if isinstance(source, Trace):
-        return source
     if not isinstance(source, str | Path):
         return from_columns(_table(source), Ledger("arrays", strict), columns)
     path = Path(source)

@@ -30,7 +30,7 @@ def read_sacct(data: bytes, ledger: Ledger, columns: Mapping[str, str]) -> Trace
     lines = lines_of(data, ledger)
     line, head = first_of(lines, ledger)
     table = _Header(line, head, ledger, columns)
-    rows: list[tuple[int, list[str]]] = []
+    jobs = _Jobs(table, ledger)
     records = 0
     for line, text in lines:
         records += 1
@@ -38,12 +38,9 @@ def read_sacct(data: bytes, ledger: Ledger, columns: Mapping[str, str]) -> Trace
         if len(fields) == table.width + 1 and fields[-1].strip() == "":
             fields.pop()  # --parsable ends its lines with the separator, --parsable2 does not
         if len(fields) == table.width:
-            rows.append((line, fields))
+            jobs.add(line, fields)
         else:
             ledger.damage(line, f"{len(fields)} fields", f"{table.width} fields separated by |, as in the header")
-    jobs = _Jobs(table, ledger)
-    for line, fields in rows:
-        jobs.add(line, fields)
     return jobs.trace(records)
 
 

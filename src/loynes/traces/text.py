@@ -27,11 +27,12 @@ def read_bytes(path: Path) -> bytes:
             raise TraceError(f"{path}: not a whole gzip file: {error}") from None
     elif path.suffix.lower() == ".gz" and data:
         raise TraceError(f"{path}: ends in .gz, but its first bytes are not those of a gzip file")
+    data = data.removeprefix(b"\xef\xbb\xbf")
     if not data.strip():
         raise TraceError(f"{path}: is empty")
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise TraceError(f"{path}: is UTF-16 text; save it as UTF-8")
-    return data.removeprefix(b"\xef\xbb\xbf")
+    return data
 
 
 def lines_of(data: bytes, ledger: Ledger) -> Iterator[tuple[int, str]]:

@@ -36,6 +36,7 @@ class Trace:
     skipped: dict[str, int] = field(default_factory=dict)  # reason -> lines
     repaired: dict[str, int] = field(default_factory=dict)  # what was done -> lines
     examples: tuple[str, ...] = ()  # the first damaged lines, each with what was expected
+    seconds: float = 0.0  # that reading took
 
     @property
     def jobs(self) -> int:
