@@ -97,6 +97,22 @@ def test_the_reference_bit_for_bit(as_runs: bool, workload: tuple[int, Array, Ar
     assert found.lost[0] == pytest.approx(np.sum(loss), rel=1e-10, abs=1e-9)
 
 
+def test_a_long_run_list_bit_for_bit() -> None:
+    """Hundreds of runs, where the list is searched in windows, and more than one piece of work is in service."""
+    rng = np.random.default_rng(11)
+    jobs, servers = 40 * BLOCK + 7, 600
+    need = np.where(rng.random(jobs) < 0.998, rng.integers(1, 3, jobs), rng.integers(300, servers + 1, jobs))
+    service, gap = rng.lognormal(0.0, 1.0, jobs), rng.exponential(0.007, jobs)
+    workload = (servers, need, service, np.cumsum(gap) - gap[0])
+    wait, _, W = by_reference(*workload)
+    assert np.unique(W).size > 100
+    assert 0.1 < np.mean(wait > 0) < 0.9
+    for as_runs in (False, True):
+        found = run_replay(*workload, np.array([0.0, np.inf]), as_runs)
+        np.testing.assert_array_equal(found.wait, wait)
+        np.testing.assert_array_equal(found.workload, W)
+
+
 @settings(max_examples=40)
 @given(workloads(), st.integers(1, 12))
 def test_events_job_by_job_and_window_by_window(workload: tuple[int, Array, Array, Array], windows: int) -> None:
