@@ -334,22 +334,23 @@ def test_no_accident_is_a_traceback_or_goes_unreported(form: str, data: st.DataO
     content = data.draw(damaged(WHOLE[form]) | st.binary(max_size=300))
     path = folder / f"log.{form}"
     path.write_bytes(content)
-    trace = read_or_refuse(path, form)
+    trace = read_or_refuse(path, form, strict=data.draw(st.booleans()))
     if trace is not None:
         assert trace.records == data_lines(form, content)
 
 
-def read_or_refuse(path: Path, form: str) -> Trace | None:
+def read_or_refuse(path: Path, form: str, strict: bool = False) -> Trace | None:
     """A trace that accounts for all its lines, or one line that says why there is none."""
     complaint, trace = "", None
     try:
-        trace = loynes.read_trace(path, format=form)
+        trace = loynes.read_trace(path, format=form, strict=strict)
     except LoynesError as error:
         complaint = str(error)
     assert "\n" not in complaint
     if trace is not None:
         assert trace.jobs + sum(trace.skipped.values()) == trace.records
         assert all("\n" not in example for example in trace.examples)
+        assert not (strict and trace.examples)
     return trace
 
 

@@ -107,7 +107,7 @@ def _classes(trace: Trace, label: str | None) -> tuple[list[str], NDArray[np.int
             known = ", ".join(trace.labels) or "none"
             raise UsageError(f"by {label!r}: {trace.source} has no such label; it has: {known}")
         values, code, count = np.unique(trace.labels[label], return_inverse=True, return_counts=True)
-        names = [str(value) for value in values]
+        names = [str(value) or "(none)" for value in values]
         if len(names) > MOST_LABELS:
             common = np.sort(np.argsort(-count, kind="stable")[: MOST_LABELS - 1])
             new = np.full(len(names), MOST_LABELS - 1)
