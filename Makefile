@@ -37,6 +37,7 @@ bench: $(READY_DEV)  ## rates, ratios and how long answers take; a quarter of an
 	$(BIN)/python benchmarks/rates.py
 	$(BIN)/python benchmarks/answers.py
 	$(BIN)/python benchmarks/exact.py
+	$(BIN)/python benchmarks/traces.py
 
 docs: $(READY_DEV)  ## recompute the figures that the docs show
 	$(BIN)/python docs/figures.py

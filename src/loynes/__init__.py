@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any
 from loynes._version import __version__
 
 if TYPE_CHECKING:
-    from loynes.errors import LoynesError, LoynesWarning, ModelError, SamplingError, UnstableError, UsageError
+    from loynes.errors import (
+        LoynesError,
+        LoynesWarning,
+        ModelError,
+        SamplingError,
+        TraceError,
+        UnstableError,
+        UsageError,
+    )
     from loynes.estimate import Estimate
     from loynes.model import (
         BoundedPareto,
@@ -45,13 +53,17 @@ if TYPE_CHECKING:
     )
     from loynes.results.exact import Exact
     from loynes.results.records import Evaluation, Threshold, read_result
+    from loynes.results.replay import Replay
     from loynes.stationary.certificate import Certificate, NoCertificate
     from loynes.study.certify import certify
     from loynes.study.check import check
     from loynes.study.evaluate import evaluate
     from loynes.study.exact import exact
+    from loynes.study.replay import replay
     from loynes.study.sample import sample
     from loynes.study.stability import stability
+    from loynes.traces.read import read_trace
+    from loynes.traces.trace import Trace
 
 __all__ = [
     "BoundedPareto",
@@ -79,10 +91,13 @@ __all__ = [
     "PhaseType",
     "Poisson",
     "Quantiles",
+    "Replay",
     "SamplingError",
     "Scipy",
     "Shifted",
     "Threshold",
+    "Trace",
+    "TraceError",
     "Truncated",
     "Uniform",
     "UnstableError",
@@ -97,6 +112,8 @@ __all__ = [
     "from_scipy",
     "load",
     "read_result",
+    "read_trace",
+    "replay",
     "sample",
     "stability",
 ]
@@ -109,11 +126,15 @@ _HOMES = {
     "Estimate": "loynes.estimate",
     "Evaluation": "loynes.results.records",
     "Exact": "loynes.results.exact",
+    "Replay": "loynes.results.replay",
     "Threshold": "loynes.results.records",
+    "Trace": "loynes.traces.trace",
     "read_result": "loynes.results.records",
     "check": "loynes.study.check",
     "evaluate": "loynes.study.evaluate",
     "exact": "loynes.study.exact",
+    "read_trace": "loynes.traces.read",
+    "replay": "loynes.study.replay",
     "sample": "loynes.study.sample",
     "stability": "loynes.study.stability",
 }

@@ -11,6 +11,10 @@ class ModelError(LoynesError):
     """A model, or a file that should hold one, is not right; the message names the field and what would be."""
 
 
+class TraceError(LoynesError):
+    """A recorded workload, or (strictly) a line of it, cannot be read; the message names the line and what is right."""
+
+
 class UsageError(LoynesError):
     """Options that contradict each other, or ask for something this installation lacks."""
 

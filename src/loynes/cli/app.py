@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from loynes._version import __version__
+from loynes.cli.replay import EPILOG, replay
 
 app = typer.Typer(
     name="loynes",
@@ -386,6 +387,9 @@ def certify(
         output.document(found.to_dict())
     else:
         typer.echo(str(found))
+
+
+app.command(epilog=EPILOG)(replay)
 
 
 def _warm_up(backend: str) -> None:

@@ -14,6 +14,7 @@ from loynes.estimate import Estimate
 from loynes.model.cluster import Model
 from loynes.results.files import check_writable, is_file_path, write_text
 from loynes.results.metrics import System, Waits
+from loynes.results.replay import Replay
 from loynes.results.table import Table
 from loynes.stationary.certificate import Certificate
 
@@ -234,14 +235,16 @@ def save(record: Result, path: str | Path) -> None:
             write_text(target / "result.json", _dump(data))
 
 
-def read_result(path: str | Path) -> Result:
+def read_result(path: str | Path) -> Result | Replay:
     """A result saved as .json, or the result of a run folder."""
     source = Path(path)
     source = source / "result.json" if source.is_dir() else source
     try:
         data = json.loads(source.read_text(encoding="utf-8"))
+        if data.get("method") == "replay":
+            return Replay.from_dict(data)
         return Evaluation.from_dict(data) if "overall" in data else Threshold.from_dict(data)
     except OSError as error:
         raise LoynesError(f"{source}: cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise LoynesError(f"{source}: not a result of loynes ({error.__class__.__name__}: {error})") from None

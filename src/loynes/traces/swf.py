@@ -1,0 +1,198 @@
+"""The Standard Workload Format of the Parallel Workloads Archive: 18 numbers a line, -1 for what is not known.
+
+A million lines are read in pieces as arrays of bytes: where words begin and end, how many a line has, and the digits of
+the columns that matter. Only what is not plain digits is looked at one by one.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loynes.traces.gather import gather
+from loynes.traces.ledger import Ledger, quoted
+from loynes.traces.times import number
+from loynes.traces.trace import Array, Trace
+
+FIELDS = 18
+# Field -> its place in the line, from 1.
+SUBMIT, WAIT, SERVICE, ALLOCATED, REQUESTED, STATUS = 2, 3, 4, 5, 8, 11
+LABELS = {"user": 12, "group": 13, "queue": 15, "partition": 16}
+USED = (SUBMIT, WAIT, SERVICE, ALLOCATED, REQUESTED, STATUS, *LABELS.values())
+NAMES = {
+    SUBMIT: "submit time", WAIT: "wait time", SERVICE: "run time", ALLOCATED: "allocated processors",
+    REQUESTED: "requested processors", STATUS: "status", 12: "user", 13: "group", 15: "queue", 16: "partition",
+}  # fmt: skip
+
+CANCELLED = "cancelled before it ran"
+PART = "part of a job (status 2, 3 or 4)"
+REQUESTED_INSTEAD = "allocated processors missing: requested ones taken"
+HEADER_UNREAD = "header value not a number: ignored"
+
+PIECE = 1 << 23  # bytes at a time: arrays that stay small, whatever the file
+MOST_DIGITS = 15  # so many digits are exact in a double
+_BLANK = np.zeros(256, dtype=np.bool_)
+_BLANK[[9, 10, 11, 12, 13, 32]] = True
+_NEWLINE, _COMMENT, _MINUS, _ZERO = 10, 59, 45, 48
+_HEADER = re.compile(r";\s*(MaxProcs|MaxNodes|UnixStartTime)\s*:\s*(\S*)", re.IGNORECASE)
+
+
+def read_swf(data: bytes, ledger: Ledger) -> Trace:
+    header: dict[str, float] = {}
+    columns: list[Array] = []
+    places: list[NDArray[np.int64]] = []
+    records, begin, line = 0, 0, 1
+    while begin < len(data):
+        end = data.find(b"\n", begin + PIECE) + 1 or len(data)
+        part = _Part(data, begin, end, line)
+        records += part.records
+        part.header(header, ledger)
+        values, place = part.values(ledger)
+        columns.append(values)
+        places.append(place)
+        begin, line = end, line + part.lines
+    value = dict(zip(USED, np.concatenate(columns, axis=1), strict=True))
+    return _trace(value, np.concatenate(places), header, records, ledger)
+
+
+def _trace(
+    value: dict[int, Array], place: NDArray[np.int64], header: dict[str, float], records: int, ledger: Ledger
+) -> Trace:
+    """What is peculiar to the format; the rest is in gather.py."""
+    service, status = value[SERVICE], value[STATUS]
+    part = (status >= 2) & (status <= 4)
+    never = ~part & (status == 5) & (service <= 0)
+    ledger.skip(PART, int(np.count_nonzero(part)))
+    ledger.skip(CANCELLED, int(np.count_nonzero(never)))
+    keep = ~(part | never)
+    value = {field: column[keep] for field, column in value.items()}
+    allocated, requested = value[ALLOCATED], value[REQUESTED]
+    # 0 allocated processors cannot have run anything: they were not recorded.
+    instead = (allocated <= 0) & (requested > 0)
+    need = np.where(instead, requested, _known(np.where(allocated == 0, -1.0, allocated)))
+    counted = instead & (value[SERVICE] > 0)
+    ledger.repair(REQUESTED_INSTEAD, int(np.count_nonzero(counted)))
+    procs = header.get("maxprocs", header.get("maxnodes", -1.0))
+    return gather(
+        ledger,
+        form="swf",
+        place=place[keep],
+        submit=_known(value[SUBMIT]),
+        need=need,
+        service=_known(value[SERVICE]),
+        wait=_known(value[WAIT]),
+        labels={name: _whole(value[field]) for name, field in LABELS.items()},
+        records=records,
+        servers=int(procs) if procs >= 1 else None,
+        origin=header.get("unixstarttime"),
+    )
+
+
+def _known(column: Array) -> Array:
+    return np.where(column == -1.0, np.nan, column)
+
+
+def _whole(column: Array) -> NDArray[Any]:
+    with np.errstate(invalid="ignore"):
+        whole = np.clip(column, -(2.0**62), 2.0**62).astype(np.int64)
+    return whole if np.array_equal(whole, column) else column
+
+
+class _Part:
+    """A piece of the file that begins and ends with a line."""
+
+    def __init__(self, data: bytes, begin: int, end: int, line: int) -> None:
+        self._bytes = np.frombuffer(data, dtype=np.uint8, count=end - begin, offset=begin)
+        self._line = line
+        ends = np.flatnonzero(self._bytes == _NEWLINE)
+        self.lines = len(ends)
+        starts = np.concatenate([[0], ends + 1])
+        word = ~_BLANK[self._bytes]
+        edge = np.flatnonzero(word[1:] != word[:-1]) + 1
+        if len(word) and word[0]:
+            edge = np.concatenate([[0], edge])
+        if len(word) and word[-1]:
+            edge = np.concatenate([edge, [len(word)]])
+        self._from, self._to = edge[::2], edge[1::2]
+        self._first = np.searchsorted(self._from, starts)  # each line's first word
+        self._count = np.diff(np.append(self._first, len(self._from)))
+        filled = self._count > 0
+        self._comment = np.zeros(len(starts), dtype=np.bool_)
+        self._comment[filled] = self._bytes[self._from[self._first[filled]]] == _COMMENT
+        self._data = np.flatnonzero(filled & ~self._comment)
+        self.records = len(self._data)
+
+    def header(self, header: dict[str, float], ledger: Ledger) -> None:
+        """Take what comments say of the machine; the first word on it counts."""
+        for line in np.flatnonzero(self._comment):
+            found = _HEADER.match(self._text(int(line)).decode("utf-8", "replace"))
+            if found is None or found[1].lower() in header:
+                continue
+            try:
+                value = number(found[2])
+            except ValueError:
+                value = math.nan
+            if math.isfinite(value) and abs(value) < 1e12:
+                header[found[1].lower()] = value
+            else:
+                ledger.repair(HEADER_UNREAD)
+
+    def values(self, ledger: Ledger) -> tuple[Array, NDArray[np.int64]]:
+        """The used fields of all lines that have 18 words and numbers where they are needed, and their numbers."""
+        right = self._count[self._data] == FIELDS
+        for line in self._data[~right]:
+            found = f"{self._count[line]} fields"
+            ledger.damage(self._line + int(line), found, f"{FIELDS} numbers")
+        lines = self._data[right]
+        first = self._first[lines]
+        columns = np.empty((len(USED), len(lines)))
+        sound = np.ones(len(lines), dtype=np.bool_)
+        for row, field in enumerate(USED):
+            columns[row] = self._numbers(first + (field - 1))
+            for i in np.flatnonzero(np.isnan(columns[row]) & sound):
+                word = self._word(int(first[i]) + field - 1)
+                found = f"field {field} ({NAMES[field]}) is {quoted(word)}"
+                ledger.damage(self._line + int(lines[i]), found, "a number")
+                sound[i] = False
+        return columns[:, sound], self._line + lines[sound]
+
+    def _numbers(self, words: NDArray[np.int64]) -> Array:
+        """The words as numbers; NaN where one is none."""
+        start, end = self._from[words], self._to[words]
+        if len(start) == 0:
+            return np.empty(0)
+        negative = self._bytes[start] == _MINUS
+        start = start + negative
+        length = end - start
+        plain = (length > 0) & (length <= MOST_DIGITS)
+        value = np.zeros(len(start), dtype=np.int64)
+        last = len(self._bytes) - 1
+        for place in range(int(length[plain].max(initial=0))):
+            digit = self._bytes[np.minimum(start + place, last)].astype(np.int64) - _ZERO
+            here = place < length
+            plain &= ~here | ((digit >= 0) & (digit <= 9))
+            value = np.where(here, 10 * value + digit, value)
+        result = np.where(negative, -value, value).astype(np.float64)
+        for i in np.flatnonzero(~plain):
+            result[i] = _odd(self._word(int(words[i])))
+        return result
+
+    def _word(self, word: int) -> bytes:
+        return self._bytes[self._from[word] : self._to[word]].tobytes()
+
+    def _text(self, line: int) -> bytes:
+        first = self._first[line]
+        return self._bytes[self._from[first] : self._to[first + self._count[line] - 1]].tobytes()
+
+
+def _odd(word: bytes) -> float:
+    """A number with a point or an exponent; NaN if it is none, or not finite."""
+    try:
+        value = float(word)
+    except ValueError:
+        return math.nan
+    return value if math.isfinite(value) and b"_" not in word else math.nan

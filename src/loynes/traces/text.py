@@ -1,0 +1,62 @@
+"""Bytes of a file as lines of text: gzip, byte-order marks and bytes that are not UTF-8."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from loynes.errors import TraceError
+from loynes.traces.ledger import Ledger
+
+GZIP, PARQUET = b"\x1f\x8b", b"PAR1"
+NOT_UTF_8 = "bytes that are not UTF-8: shown as \N{REPLACEMENT CHARACTER}"
+
+
+def read_bytes(path: Path) -> bytes:
+    """The file's contents, unpacked if it is gzip, which its first bytes tell, whatever its name."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise TraceError(f"{path}: cannot be read: {error.strerror}") from None
+    if data.startswith(GZIP):
+        try:
+            data = gzip.decompress(data)
+        except (OSError, EOFError, zlib.error) as error:
+            raise TraceError(f"{path}: not a whole gzip file: {error}") from None
+    elif path.suffix.lower() == ".gz" and data:
+        raise TraceError(f"{path}: ends in .gz, but its first bytes are not those of a gzip file")
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    if not data.strip():
+        raise TraceError(f"{path}: is empty")
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise TraceError(f"{path}: is UTF-16 text; save it as UTF-8")
+    return data
+
+
+def lines_of(data: bytes, ledger: Ledger) -> Iterator[tuple[int, str]]:
+    """Line number and text of every line that is not blank. Only a line feed ends a line, as in other programs."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        for number, piece in enumerate(data.split(b"\n"), 1):
+            try:
+                line = piece.decode("utf-8")
+            except UnicodeDecodeError:
+                line = piece.decode("utf-8", "replace")
+                ledger.repair(NOT_UTF_8)
+            if line.strip():
+                yield number, line.rstrip("\r")
+        return
+    for number, line in enumerate(text.split("\n"), 1):
+        if line and not line.isspace():
+            yield number, line.rstrip("\r")
+
+
+def first_of(lines: Iterator[tuple[int, str]], ledger: Ledger) -> tuple[int, str]:
+    """The header, and its line number."""
+    found = next(lines, None)
+    if found is None:  # blanks of other alphabets are blanks, too
+        raise ledger.error("is empty")
+    return found

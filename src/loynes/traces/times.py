@@ -1,0 +1,91 @@
+"""Times as logs write them: seconds, ISO stamps with and without an offset from UTC, and [DD-]HH:MM:SS."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, time
+
+# What logs write where they have nothing to say.
+NOTHING = frozenset({"", "unknown", "none", "n/a", "na", "null", "nan", "nat", "<na>", "invalid"})
+_EPOCH = datetime(1970, 1, 1)
+_EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class _Known(dict[str, float]):
+    """Seconds of days, or of times of day, each read once: logs repeat them, and reading a stamp is slow."""
+
+    def __missing__(self, text: str) -> float:
+        if ":" not in text:
+            seconds = (datetime.fromisoformat(text) - _EPOCH).total_seconds()
+        else:
+            when = time.fromisoformat(text)
+            if when.tzinfo is not None:
+                raise ValueError("an offset, which is not for here")
+            seconds = 3600.0 * when.hour + 60.0 * when.minute + when.second + 1e-6 * when.microsecond
+        self[text] = seconds
+        return seconds
+
+
+_known = _Known()
+
+
+def number(text: str) -> float:
+    """A number in plain digits; NaN for one of the words for nothing, ValueError for anything else."""
+    try:
+        value = float(text)
+        if "_" not in text and not math.isnan(value):
+            return value
+    except ValueError:
+        pass
+    if text.strip().lower() in NOTHING:
+        return math.nan
+    raise ValueError(f"not a number: {text}")
+
+
+def stamp(text: str) -> tuple[float, bool | None]:
+    """Seconds since 1970 of a stamp or a number, and whether it had an offset from UTC (None: it was a number).
+
+    A stamp without one is taken as UTC.
+    """
+    text = text.strip()
+    if len(text) == 19 and text[10] == "T":
+        try:
+            return _known[text[:10]] + _known[text[11:]], False
+        except ValueError:
+            pass  # an offset, or no stamp at all
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        return number(text), None
+    if len(text) < 10 or "-" not in text:  # digits alone are seconds, though ISO would take eight of them for a date
+        return number(text), None
+    if when.tzinfo is None:
+        return (when - _EPOCH).total_seconds(), False
+    return (when - _EPOCH_UTC).total_seconds(), True
+
+
+def duration(text: str) -> float:
+    """Seconds of [DD-]HH:MM:SS[.fraction], of MM:SS, or of a plain number."""
+    text = text.strip()
+    if ":" not in text:
+        return number(text)
+    days, dash, clock = text.rpartition("-")
+    if dash and not days.isdecimal():
+        raise ValueError(f"not a duration: {text}")
+    return (86400.0 * int(days) if dash else 0.0) + _clock(clock)
+
+
+def _clock(text: str) -> float:
+    """Seconds of HH:MM:SS, HH of any size, or MM:SS."""
+    if len(text) == 8:
+        try:
+            return _known[text]
+        except ValueError:
+            pass  # more hours than a day has, or no duration at all
+    parts = text.split(":")
+    if len(parts) > 3 or not all(part.replace(".", "", 1).isdecimal() for part in parts):
+        raise ValueError(f"not a duration: {text}")
+    seconds = 0.0
+    for part in parts:
+        seconds = 60.0 * seconds + float(part)
+    return seconds

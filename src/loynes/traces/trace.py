@@ -1,0 +1,112 @@
+"""A recorded workload: when each job came, what it needed and for how long, and how long the log says it waited."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+TOO_LARGE = "needs more servers than there are"
+OUT_OF_ORDER = "submissions out of order: sorted"
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """Jobs in the order of their submission, and what became of every other line of the log.
+
+    `jobs` and the counts of `skipped` together are `records`, the number of data lines (or rows) that were read.
+    """
+
+    submit: Array  # seconds since the first submission, ascending
+    need: Ints
+    service: Array  # seconds, above 0
+    wait: Array  # seconds, as recorded; NaN where the log has none
+    labels: dict[str, NDArray[Any]] = field(default_factory=dict)  # queue, partition, user, ...: one value a job
+    source: str = "arrays"
+    format: str = "arrays"
+    servers: int | None = None  # as the log's header says
+    origin: float | None = None  # Unix time of the first submission, where the log tells
+    records: int = 0
+    skipped: dict[str, int] = field(default_factory=dict)  # reason -> lines
+    repaired: dict[str, int] = field(default_factory=dict)  # what was done -> lines
+    examples: tuple[str, ...] = ()  # the first damaged lines, each with what was expected
+    seconds: float = 0.0  # that reading took
+
+    @property
+    def jobs(self) -> int:
+        return len(self.submit)
+
+    @property
+    def span(self) -> float:
+        """Seconds from the first submission to the last."""
+        return float(self.submit[-1])
+
+    @property
+    def rate(self) -> float | None:
+        """Jobs a second between the first submission and the last; none if all came at once."""
+        return (self.jobs - 1) / self.span if self.span > 0 else None
+
+    @property
+    def work(self) -> float:
+        """Server-seconds of all jobs."""
+        return float(self.need @ self.service)
+
+    @property
+    def hash(self) -> str:
+        """A digest of the jobs, wherever they were read from."""
+        digest = hashlib.sha256()
+        for column in (self.submit, self.need, self.service):
+            digest.update(np.ascontiguousarray(column).data)
+        return digest.hexdigest()[:16]
+
+    @property
+    def figures(self) -> tuple[tuple[str, Any], ...]:
+        """Quantity and value, for tables."""
+        told = int(np.count_nonzero(~np.isnan(self.wait)))
+        rows: list[tuple[str, Any]] = [
+            ("source", self.source),
+            ("format", self.format),
+            ("data lines", str(self.records)),
+            ("jobs", str(self.jobs)),
+            ("servers in its header", "none" if self.servers is None else str(self.servers)),
+            ("seconds from first to last submission", self.span),
+            ("jobs a second", "none" if self.rate is None else self.rate),
+            ("largest need", str(int(self.need.max()))),
+            ("mean service", float(self.service.mean())),
+            ("jobs with a recorded wait", str(told)),
+        ]
+        rows += [(f"skipped: {reason}", str(count)) for reason, count in self.skipped.items()]
+        rows += [(f"repaired: {what}", str(count)) for what, count in self.repaired.items()]
+        return tuple(rows)
+
+    def fitting(self, servers: int) -> Trace:
+        """Without the jobs that need more than so many servers; they are counted as skipped."""
+        fits = self.need <= servers
+        lost = int(np.count_nonzero(~fits))
+        if lost == 0:
+            return self
+        submit = self.submit[fits]
+        first = float(submit[0]) if len(submit) else 0.0
+        return replace(
+            self,
+            submit=submit - first,
+            need=self.need[fits],
+            service=self.service[fits],
+            wait=self.wait[fits],
+            labels={name: values[fits] for name, values in self.labels.items()},
+            origin=None if self.origin is None else self.origin + first,
+            skipped=self.skipped | {TOO_LARGE: self.skipped.get(TOO_LARGE, 0) + lost},
+        )
+
+    def __str__(self) -> str:
+        width = max(len(name) for name, _ in self.figures)
+        return "\n".join(f"{name:<{width}}  {value}" for name, value in self.figures)
+
+    def __repr__(self) -> str:
+        return f"Trace({self.source!r}, {self.jobs} jobs of {self.records} lines)"

@@ -1,0 +1,43 @@
+"""The page on recorded workloads: its example is what the program prints, its table has every rule."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from loynes.traces import gather, ledger, sacct, swf, text, trace
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "traces.md").read_text(encoding="utf-8")
+
+
+def plain(shown: str) -> list[str]:
+    """Without what differs from run to run."""
+    return [re.sub(r"in [\d.]+ s", "in s", line).rstrip() for line in shown.strip().splitlines()]
+
+
+def test_the_example(tmp_path: Path) -> None:
+    ((make, command, shown),) = re.findall(r"```console\n\$ (.*?)\n\$ (.*?)\n(.*?)```", PAGE, flags=re.DOTALL)
+    _, maker, *options = shlex.split(make)
+    subprocess.run([sys.executable, str(ROOT / maker), *options], cwd=tmp_path, check=True)
+    program, *arguments = shlex.split(command)
+    assert program == "loynes"
+    done = subprocess.run(
+        [sys.executable, "-m", "loynes", *arguments], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert plain(done.stdout) == plain(shown)
+
+
+def test_every_reason_is_explained() -> None:
+    modules = (gather, ledger, sacct, swf, text, trace)
+    reasons = {
+        value
+        for module in modules
+        for name, value in vars(module).items()
+        if name.isupper() and isinstance(value, str) and " " in value
+    }
+    assert len(reasons) > 15
+    assert {reason for reason in reasons if f"`{reason}`" not in PAGE} == set()
