@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     )
     from loynes.estimate import Estimate
     from loynes.model import (
+        Batch,
         BoundedPareto,
         Coxian,
         Deterministic,
@@ -36,12 +37,16 @@ if TYPE_CHECKING:
         Hyperexponential,
         JobClass,
         Lognormal,
+        Map,
         Mixture,
+        Mmpp,
         Model,
         Pareto,
         PhaseType,
         Poisson,
         Quantiles,
+        Recorded,
+        Renewal,
         Scipy,
         Shifted,
         Truncated,
@@ -52,6 +57,7 @@ if TYPE_CHECKING:
         load,
     )
     from loynes.results.exact import Exact
+    from loynes.results.fit import FittedModel
     from loynes.results.records import Evaluation, Threshold, read_result
     from loynes.results.replay import Replay
     from loynes.stationary.certificate import Certificate, NoCertificate
@@ -59,6 +65,7 @@ if TYPE_CHECKING:
     from loynes.study.check import check
     from loynes.study.evaluate import evaluate
     from loynes.study.exact import exact
+    from loynes.study.fit import fit
     from loynes.study.replay import replay
     from loynes.study.sample import sample
     from loynes.study.stability import stability
@@ -66,6 +73,7 @@ if TYPE_CHECKING:
     from loynes.traces.trace import Trace
 
 __all__ = [
+    "Batch",
     "BoundedPareto",
     "Certificate",
     "Coxian",
@@ -77,13 +85,16 @@ __all__ = [
     "Exact",
     "Exponential",
     "Fit",
+    "FittedModel",
     "Gamma",
     "Hyperexponential",
     "JobClass",
     "Lognormal",
     "LoynesError",
     "LoynesWarning",
+    "Map",
     "Mixture",
+    "Mmpp",
     "Model",
     "ModelError",
     "NoCertificate",
@@ -91,6 +102,8 @@ __all__ = [
     "PhaseType",
     "Poisson",
     "Quantiles",
+    "Recorded",
+    "Renewal",
     "Replay",
     "SamplingError",
     "Scipy",
@@ -109,6 +122,7 @@ __all__ = [
     "check",
     "evaluate",
     "exact",
+    "fit",
     "from_scipy",
     "load",
     "read_result",
@@ -126,6 +140,7 @@ _HOMES = {
     "Estimate": "loynes.estimate",
     "Evaluation": "loynes.results.records",
     "Exact": "loynes.results.exact",
+    "FittedModel": "loynes.results.fit",
     "Replay": "loynes.results.replay",
     "Threshold": "loynes.results.records",
     "Trace": "loynes.traces.trace",
@@ -133,6 +148,7 @@ _HOMES = {
     "check": "loynes.study.check",
     "evaluate": "loynes.study.evaluate",
     "exact": "loynes.study.exact",
+    "fit": "loynes.study.fit",
     "read_trace": "loynes.traces.read",
     "replay": "loynes.study.replay",
     "sample": "loynes.study.sample",

@@ -20,7 +20,7 @@ from loynes.kernels.shape import use_runs
 from loynes.kernels.tally import new_heap, new_tally
 from loynes.model import Model, load
 from loynes.threshold.controls import Mix
-from support import LAWS
+from support import LAWS, nowhere
 
 pytestmark = pytest.mark.skipif(emulator.COMPILER is None, reason="no C++ compiler")
 
@@ -90,7 +90,7 @@ def test_chains_and_pairs(engine: tuple[Model, cuda.Engine]) -> None:
     # What was observed, once a block, against CPU chains that look as rarely.
     W, seen = np.zeros((rows, model.servers)), new_tally(rows, len(needs.need), 1.0, len(model.kinds))
     numbers = np.arange(3, 3 + rows), np.arange(rows)
-    forward(table, needs, use_runs(table), BLOCK, np.uint64(7), 0, *numbers, 0, jobs, True, W, seen)
+    forward(table, needs, use_runs(table), BLOCK, np.uint64(7), 0, *numbers, 0, jobs, True, W, nowhere(rows), seen)
     assert tally.looks.sum() == seen.looks.sum()
     np.testing.assert_allclose(tally.wait[0], seen.wait.sum(axis=0), rtol=1e-12)
     np.testing.assert_allclose(tally.square[0], seen.square.sum(axis=0), rtol=1e-12)

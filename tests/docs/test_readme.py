@@ -64,7 +64,7 @@ def test_every_law_of_the_models_page_is_read() -> None:
     (example,) = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
     assert load(tomllib.loads(example)).rate == 1.35
     laws = re.findall(r"^\| `(\{ law = .*? \})` \|", page, flags=re.MULTILINE)
-    assert len(laws) == 13
+    assert len(laws) == 19
     for law in laws:
         service = tomllib.loads(f"service = {law}")
         load({"servers": 1, "classes": [service | {"need": 1, "probability": 1}]})

@@ -124,7 +124,7 @@ def test_kernels_draw_the_same(name: str) -> None:
     model = load({"servers": 2, "classes": [other, {"need": 2, "probability": 0.5, "service": service}]})
     table = job_table(model, 1.0)
     block = new_block(table)
-    draw_block(table, np.uint64(5), 0, 3, 7 * BLOCK, block)
+    draw_block(table, np.uint64(5), 0, 3, 7 * BLOCK, block, 0)
     expected = jobs.draw(table, 5, 0, 3, np.arange(7 * BLOCK, 8 * BLOCK))
     np.testing.assert_array_equal(block.service, expected.service)
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from loynes._version import __version__
-from loynes.cli.replay import EPILOG, replay
+from loynes.cli import fit, replay
 
 app = typer.Typer(
     name="loynes",
@@ -389,7 +389,8 @@ def certify(
         typer.echo(str(found))
 
 
-app.command(epilog=EPILOG)(replay)
+app.command(epilog=replay.EPILOG)(replay.replay)
+app.command(epilog=fit.EPILOG)(fit.fit)
 
 
 def _warm_up(backend: str) -> None:

@@ -49,18 +49,12 @@ def replay(
 ) -> None:
     """Run a recorded workload through the recurrence, first come, first served."""
     from loynes.cli import output
-    from loynes.errors import UsageError
     from loynes.results.replay import check_path
     from loynes.traces.read import read_trace
 
     if out is not None:
         check_path(out)
-    columns = {}
-    for text in column or ():
-        ours, equals, theirs = text.partition("=")
-        if not (ours and equals and theirs):
-            raise UsageError(f"--column {text!r}: must be NAME=COLUMN, for instance submit=arrival_time")
-        columns[ours] = theirs
+    columns = column_names(column)
     with output.watching(f"{trace}: replay") as progress:
         progress(0.0, "reading")
         recorded = read_trace(trace, format=form, columns=columns, strict=strict)
@@ -82,3 +76,16 @@ def replay(
         output.warn(found.warnings)
     if out is not None:
         found.save(out)
+
+
+def column_names(given: list[str] | None) -> dict[str, str]:
+    """What --column says: our names of columns -> the log's."""
+    from loynes.errors import UsageError
+
+    columns = {}
+    for text in given or ():
+        ours, equals, theirs = text.partition("=")
+        if not (ours and equals and theirs):
+            raise UsageError(f"--column {text!r}: must be NAME=COLUMN, for instance submit=arrival_time")
+        columns[ours] = theirs
+    return columns

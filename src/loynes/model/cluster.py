@@ -109,6 +109,8 @@ class Model(Record):
         check_sum_to_one("classes: probabilities", tuple(c.probability for c in named))
         if named != self.classes:
             object.__setattr__(self, "classes", named)
+        if any(c.arrivals is not None for c in self.classes):
+            _ = self.chain  # says what cannot be put together
         return self
 
     def __hash__(self) -> int:

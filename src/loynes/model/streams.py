@@ -18,7 +18,7 @@ from loynes.model.phases import phases_of
 
 Array = NDArray[np.float64]
 
-MOST_TOGETHER = 2048
+MOST_TOGETHER = 512
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def chain_of(process: Process) -> Chain | None:
 
 def together(streams: Sequence[Process]) -> Chain:
     """Streams of their own, one a class, as one process."""
-    parts = [_matrices(stream) for stream in streams]
+    parts = [_matrices(f"classes[{position}].arrivals.gap", stream) for position, stream in enumerate(streams)]
     phases = int(np.prod([len(d0) for d0, _ in parts]))
     if phases * len(parts) > MOST_TOGETHER:
         raise ValueError(f"classes: their arrivals have {phases} phases together, too many to superpose")
@@ -61,7 +61,7 @@ def together(streams: Sequence[Process]) -> Chain:
     return Chain(np.asarray(d0, np.float64), np.asarray(d1, np.float64), np.tile(np.eye(count), (phases, 1)))
 
 
-def _matrices(stream: Process) -> tuple[Array, Array]:
+def _matrices(where: str, stream: Process) -> tuple[Array, Array]:
     """A stream as a modulated process, at its own speed."""
     rate = stream.jobs_rate
     assert rate is not None
@@ -70,7 +70,9 @@ def _matrices(stream: Process) -> tuple[Array, Array]:
     if isinstance(stream, Renewal):
         phases = phases_of(stream.gap)
         if phases is None:
-            raise ValueError(f"gaps of a {stream.gap.law} law cannot be superposed; say {{ law = 'fit', mean, cv }}")
+            raise ValueError(
+                f"{where}: gaps of a {stream.gap.law} law cannot be superposed; say {{ law = 'fit', mean, cv }}"
+            )
         d0, d1 = phases.generator, np.outer(phases.stopping, phases.initial)
     else:
         assert isinstance(stream, Modulated)

@@ -1,0 +1,143 @@
+"""A model file from a log: needs become classes, run times laws, submissions an arrival process."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loynes.errors import TraceError
+from loynes.traces.burstiness import Burstiness, counts_in
+from loynes.traces.trace import Trace
+
+Array = NDArray[np.float64]
+
+# An empirical law keeps the largest values as they are and averages the rest in groups of equally many.
+MOST_VALUES = 1000
+LARGEST_KEPT = 200
+LAWS = ("empirical", "fit", "exponential", "lognormal")
+PROCESSES = ("auto", "poisson", "renewal", "mmpp", "trace")
+
+
+def class_tables(trace: Trace, most: int, law: str) -> tuple[list[dict[str, Any]], NDArray[np.int64]]:
+    """Classes, and each job's: one a need while there are at most so many, else neighbouring needs together.
+
+    Needs that are put together become one need that keeps their work: the mean, weighted by run time, rounded.
+    """
+    values, code, counts = np.unique(trace.need, return_inverse=True, return_counts=True)
+    group = _groups(values, counts, most)[code]
+    tables = []
+    for g in range(int(group.max()) + 1):
+        mine = np.flatnonzero(group == g)
+        need, service = trace.need[mine], trace.service[mine]
+        one = int(max(1, round(float(need @ service) / float(service.sum()))))
+        low, high = int(need.min()), int(need.max())
+        table: dict[str, Any] = {
+            "name": f"need-{low}" if low == high else f"need-{low}-{high}",
+            "need": one,
+            "probability": len(mine) / trace.jobs,
+            "service": law_table(service, law),
+        }
+        tables.append(table)
+    return tables, group
+
+
+def _groups(values: NDArray[np.int64], counts: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """Needs to groups: the two neighbours that are closest in ratio, and rarest, are joined until few are left."""
+    groups = [[i] for i in range(len(values))]
+    while len(groups) > most:
+        weight = [counts[g].sum() for g in groups]
+        cost = [
+            math.log(values[b[-1]] / values[a[0]]) * min(x, y)
+            for a, b, x, y in zip(groups, groups[1:], weight, weight[1:], strict=False)
+        ]
+        k = int(np.argmin(cost))
+        groups[k : k + 2] = [groups[k] + groups[k + 1]]
+    of = np.empty(len(values), np.int64)
+    for g, members in enumerate(groups):
+        of[members] = g
+    return of
+
+
+def law_table(values: Array, law: str) -> dict[str, Any]:
+    """A law for these times, as a model file has it."""
+    mean, cv = float(np.mean(values)), float(np.std(values) / np.mean(values))
+    if law == "exponential":
+        return {"law": "exponential", "mean": mean}
+    if law == "fit":
+        return {"law": "fit", "mean": mean, "cv": 0.0 if cv < 0.0317 else min(cv, 1e4)}
+    if law == "lognormal":
+        return {"law": "lognormal", "mean": mean, "cv": cv} if cv > 0 else {"law": "deterministic", "value": mean}
+    kept, weights = _summarised(values)
+    if len(kept) == 1:
+        return {"law": "deterministic", "value": float(kept[0])}
+    return {"law": "empirical", "values": kept.tolist(), "weights": weights.tolist()}
+
+
+def _summarised(values: Array) -> tuple[Array, Array]:
+    """Distinct values and how often each; many of them in groups, whose means keep the mean."""
+    distinct, counts = np.unique(values, return_counts=True)
+    if len(distinct) <= MOST_VALUES:
+        return distinct, np.asarray(counts, np.float64)
+    ordered = np.sort(values)
+    body, tail = ordered[:-LARGEST_KEPT], ordered[-LARGEST_KEPT:]
+    parts = np.array_split(body, MOST_VALUES - LARGEST_KEPT)
+    means = np.concatenate([[float(np.mean(part)) for part in parts], tail])
+    sizes = np.concatenate([[float(len(part)) for part in parts], np.ones(len(tail))])
+    kept, place = np.unique(means, return_inverse=True)
+    return kept, np.asarray(np.bincount(place, sizes), np.float64)
+
+
+def arrival_table_of(trace: Trace, seen: Burstiness, process: str) -> dict[str, Any]:
+    """An arrival process for these submissions, as a model file has it."""
+    gaps = np.diff(trace.submit)
+    if process == "poisson":
+        return {"process": "poisson", "rate": seen.rate}
+    if process == "renewal":
+        return {"process": "renewal", "gap": law_table(gaps, "empirical")}
+    if process == "trace":
+        return {"process": "trace", "gaps": gaps.tolist()}
+    return two_phases(trace, seen)
+
+
+def two_phases(trace: Trace, seen: Burstiness) -> dict[str, Any]:
+    """A Poisson process with two rates that alternate, by the rate, the dispersion of counts and their skewness.
+
+    If the rate is a process with mean m, variance v and correlation exp(-r t), the dispersion of counts over t is
+    1 + (2 v / (m r)) (1 - (1 - exp(-r t)) / (r t)): v and r are fitted to what was seen. The part of time in the faster
+    phase comes from the third cumulant of counts over times short against 1 / r, where the rate hardly changes.
+    """
+    m, t = seen.rate, np.array(seen.scale)
+    excess, weight = np.array(seen.dispersion) - 1.0, np.array(seen.windows, np.float64)
+    best, found = math.inf, (0.0, 0.0)
+    for r in np.geomspace(0.05 / t[-1], 5.0 / t[0], 400):
+        shape = 1.0 - -np.expm1(-r * t) / (r * t)
+        # Relative errors of dispersions are about the same at all scales of equally many windows.
+        w = weight / np.maximum(np.array(seen.dispersion), 1.0) ** 2
+        size = max(0.0, float((w * shape) @ excess / ((w * shape) @ shape)))
+        miss = float(w @ (excess - size * shape) ** 2)
+        if miss < best:
+            best, found = miss, (r, size)
+    r, size = found
+    v = 0.5 * size * m * r
+    if not v > 0:
+        raise TraceError(f"{trace.source}: its arrivals are not bursty enough for mmpp; take --arrivals renewal")
+    fast = _part_fast(trace, m, v, r)
+    # Neither rate may be negative.
+    fast = min(fast, 0.999 * m * m / (m * m + v))
+    high, low = m + math.sqrt(v * (1.0 - fast) / fast), m - math.sqrt(v * fast / (1.0 - fast))
+    up, down = r * fast, r * (1.0 - fast)
+    return {"process": "mmpp", "generator": [[-down, down], [up, -up]], "rates": [high, max(low, 0.0)]}
+
+
+def _part_fast(trace: Trace, m: float, v: float, r: float) -> float:
+    """The part of time in the faster phase, from the skewness of the rate."""
+    counts = counts_in(trace.submit, max(0.3 / r, 4.0 / m))
+    width = max(0.3 / r, 4.0 / m)
+    mean = float(np.mean(counts))
+    second, third = float(np.mean((counts - mean) ** 2)), float(np.mean((counts - mean) ** 3))
+    # Factorial cumulants are those of the integral of the rate.
+    skewness = (third - 3.0 * second + 2.0 * mean) / width**3 / v**1.5
+    return float(min(max(0.5 * (1.0 - skewness / math.sqrt(4.0 + skewness * skewness)), 1e-4), 0.9999))
