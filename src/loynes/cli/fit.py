@@ -72,7 +72,7 @@ def fit(
         print(f"fit of {found.jobs} jobs ({lost} lines skipped), {found.seconds:.1f} s")
         if found.difference is not None:
             verdict = "within" if found.agrees else "beyond"
-            print(f"the model's mean wait is {found.difference:+.1%} of the log's, {verdict} the noise of its length")
+            print(f"the model's mean wait is off the log's by {found.difference:+.1%}, {verdict} its own noise")
         output.warn(found.warnings)
     if out is not None:
         found.save(out)

@@ -9,13 +9,15 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from functools import cached_property
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
 from loynes.model import modulation
+from loynes.model.data_laws import read_values
 from loynes.model.fields import Finite, NonNegative, Positive, Record
 from loynes.model.laws import ServiceLaw
 
@@ -139,11 +141,35 @@ class Map(Modulated):
         return np.array(self.d0), np.array(self.d1)
 
 
+def _or_file(schema: dict[str, Any]) -> None:
+    schema["properties"]["file"] = {"title": "File", "type": "string"}
+    schema["required"] = [key for key in schema["required"] if key != "gaps"]
+    schema["oneOf"] = [{"required": ["gaps"]}, {"required": ["file"]}]
+
+
 class Recorded(Process):
-    """Recorded gaps, over and over, begun at a random place: what a log's arrivals were, without a model of them."""
+    """Recorded gaps, over and over, begun at a random place: what a log's arrivals were, without a model of them.
+
+    `file` in place of `gaps` names a text file with one a line, read with the model, relative to the model's own file.
+    """
+
+    model_config = ConfigDict(json_schema_extra=_or_file)
 
     process: Literal["trace"] = "trace"
     gaps: tuple[NonNegative, ...] = Field(min_length=1, max_length=MOST_RECORDED)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, data: Any, info: ValidationInfo) -> Any:
+        if not isinstance(data, dict) or "file" not in data:
+            return data
+        if "gaps" in data or not isinstance(data["file"], str):
+            raise ValueError("give gaps, or file (a path), not both")
+        folder = (info.context or {}).get("folder", ".")
+        found = read_values(Path(folder), data["file"])
+        if "weights" in found:
+            raise ValueError(f"file = {data['file']!r}: must have one gap a line")
+        return {key: value for key, value in data.items() if key != "file"} | {"gaps": found["values"]}
 
     @model_validator(mode="after")
     def _some_time(self) -> Recorded:

@@ -10,7 +10,7 @@ from typing import Any
 
 from loynes.inputs.tables import JobTable, job_table
 from loynes.kernels.shape import use_runs
-from loynes.model import JobClass, Model, load
+from loynes.model import JobClass, Model, Poisson, load
 from loynes.results.table import Table
 from loynes.stationary.majorant import heavy_tail
 from loynes.study.exact import cheap_threshold
@@ -64,12 +64,28 @@ class Check:
         if not m.plain:
             return None
         if m.servers == 1:
-            return "one server: Lindley's recurrence (M/G/1)"
+            return f"one server: Lindley's recurrence ({self._letter}/G/1)"
         if all(c.need == 1 for c in m.classes):
-            return "every job needs one server: the recurrence of Kiefer and Wolfowitz (M/G/s)"
+            return f"every job needs one server: the recurrence of Kiefer and Wolfowitz ({self._letter}/G/s)"
         if all(c.need == m.servers for c in m.classes):
-            return "every job needs all servers: Lindley's recurrence (M/G/1)"
+            return f"every job needs all servers: Lindley's recurrence ({self._letter}/G/1)"
         return "one resource: the plain model" if m.resources else None
+
+    @property
+    def _letter(self) -> str:
+        """Kendall's for the arrivals."""
+        m = self.model
+        return "M" if isinstance(m.arrivals, Poisson) and m.chain is None else "G"
+
+    @property
+    def _arrivals(self) -> str:
+        m = self.model
+        if any(c.arrivals is not None for c in m.classes):
+            return "a stream for every class"
+        if m.chain is None:
+            return m.arrivals.process
+        said = f"{m.arrivals.process}, {len(m.chain.d0)} phases"
+        return said if m.independent else f"{said}, classes depend on them"
 
     @property
     def _threshold(self) -> str:
@@ -86,6 +102,7 @@ class Check:
             ("threshold", self._threshold),
             ("mean service", m.mean_service),
             *self._works,
+            ("arrivals", self._arrivals),
             ("arrival rate in the file", "none" if m.rate is None else m.rate),
         ]
         if m.rate is not None:
@@ -121,6 +138,7 @@ class Check:
             **({"works": dict(zip(m.kinds, m.works, strict=True))} if m.resources else {}),
             "bottleneck": m.kinds[m.bottleneck],
             "special_case": self.special,
+            "arrivals": self._arrivals,
             "rate": m.rate,
             "offered": None if m.rate is None else m.rate * m.work,
             "classes": {

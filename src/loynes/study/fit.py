@@ -29,6 +29,10 @@ STRETCHES = 20
 # How well the model's waits are evaluated: well inside what a log can tell.
 PRECISION = 0.02
 MOST_JOBS = 3e8
+CYCLE = (
+    "arrivals disperse less over long times than over shorter ones: a cycle, such as day and night, which two random "
+    "phases overdo; --arrivals trace keeps it"
+)
 
 
 def fit(
@@ -83,6 +87,8 @@ def fit(
         replayed[c.label] = _log_mean(wait[group == k], confidence)
     modelled, why = None, "not asked for"
     warnings: tuple[str, ...] = ()
+    if process == "mmpp" and seen.cycle:
+        warnings += (CYCLE,)
     if compare:
         progress(0.2, "evaluating the model")
         try:
@@ -92,10 +98,10 @@ def fit(
                     model, precision=PRECISION, confidence=confidence, max_jobs=MOST_JOBS, seed=seed, progress=progress
                 )
             modelled = {"all jobs": found.overall.wait.mean} | {n: w.wait.mean for n, w in found.classes.items()}
-            why, warnings = found.why, found.warnings
+            why, warnings = found.why, warnings + found.warnings
         except UnstableError as error:
             why = "unstable"
-            warnings = (f"the model is unstable at the log's own rate: {error}",)
+            warnings += (f"the model is unstable at the log's own rate: {error}",)
     return FittedModel(
         model=model,
         source=jobs.source,

@@ -50,6 +50,11 @@ class Burstiness:
         return list((np.array(self.dispersion) - level) / errors)
 
     @property
+    def cycle(self) -> bool:
+        """Whether counts disperse surely less over long times than over shorter ones: busy times come round."""
+        return max(self.dispersion) > self.dispersion[-1] * (1.0 + SURE * float(np.sqrt(2.0 / self.windows[-1])))
+
+    @property
     def kind(self) -> str:
         """The simplest process that these numbers do not speak against."""
         error = np.sqrt(8.0 / self.jobs)  # of the squared coefficient of variation, for exponential gaps

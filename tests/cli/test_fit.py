@@ -1,0 +1,46 @@
+"""`loynes fit` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(*line: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "loynes", *line], capture_output=True, text=True)
+
+
+def test_a_log_becomes_a_model(tmp_path: Path) -> None:
+    log, model = tmp_path / "log.swf", tmp_path / "model.toml"
+    make = [sys.executable, str(ROOT / "examples" / "make_swf.py"), str(log), "--jobs", "4000", "--blemishes", "0.05"]
+    subprocess.run(make, check=True)
+    done = run("fit", str(log), "--no-compare", "--classes", "3", "-o", str(model))
+    assert done.returncode == 0, done.stderr
+    assert "lines skipped" in done.stdout
+    checked = run("check", str(model), "--json")
+    assert checked.returncode == 0, checked.stderr
+    assert len(json.loads(checked.stdout)["classes"]) == 3
+    shown = run("fit", str(log), "--no-compare", "--json")
+    found = json.loads(shown.stdout)
+    assert found["modelled"] is None
+    assert sum(found["skipped"].values()) + found["jobs"] == 4000
+
+
+def test_bad_requests(tmp_path: Path) -> None:
+    done = run("fit", str(tmp_path / "none.swf"))
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    log = tmp_path / "log.csv"
+    log.write_text("submit,need,service\n0,1,1\n1,1,1\n")
+    for line, said in (
+        (["fit", str(log)], "does not say how many"),
+        (["fit", str(log), "--servers", "4"], "too few"),
+        (["fit", str(log), "--servers", "4", "-o", "model.csv"], ".toml or .json"),
+    ):
+        done = run(*line)
+        assert done.returncode == 2
+        assert said in done.stderr
