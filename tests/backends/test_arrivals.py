@@ -140,14 +140,14 @@ def test_a_block_s_time_for_every_place(name: str) -> None:
     bound = np.exp(Gaps(table).log(length, theta))
     t = table.arrivals
     worst = 0.0
-    for place in range(min(t.phases * max(1, len(t.size_cut)), 40)):
+    for place in range(min(t.phases * max(1, t.sizes), 40)):
         height, time = np.empty(count), np.empty(count)
         engine.run_driven(table, 3, 1, length, np.full(count, place), height, time)
         values = np.exp(-theta * time)
         error = np.std(values, ddof=1) / np.sqrt(count)
         assert values.mean() <= bound + 5.0 * error + 1e-12
         worst = max(worst, values.mean() + 5.0 * error)
-    if not t.size_cut.size and t.process != 3:
+    if not t.sizes and t.process != 3:
         assert worst >= 0.995 * bound
 
 

@@ -29,25 +29,60 @@ _ONE = 2.0**32
 
 
 class ArrivalTable(NamedTuple):
-    """Arrays and scalars only. Rows of moves: from phase i; into phase i (backward); into i with an arrival."""
+    """Arrays and scalars only, and few arrays, as each costs a little at every call inside a kernel (see `Parts`)."""
 
     process: int
     phases: int
+    moves: int  # how many there are
+    sizes: int  # of batches: the largest, 0 where jobs come one by one
+    mixed: int  # classes, where they depend on the phase, else 0
     time: NDArray[np.float64]  # mean stay in each phase; recorded gaps; for a renewal, what its law's gaps are times
-    first: NDArray[np.int64]  # [3 phases + 1], where rows begin
-    cut: NDArray[np.uint64]  # moves are drawn when the word is below; cumulative in a row
+    row: NDArray[np.int64]  # where rows of moves begin, [3 phases + 1]; then where each move leads
+    cut: NDArray[np.uint64]  # all cuts, one after the other
+
+
+class Parts(NamedTuple):
+    """What the arrays hold. Rows of moves: from phase i; into phase i (backward); into i with an arrival."""
+
+    first: NDArray[np.int64]  # where rows begin
     to: NDArray[np.int64]  # 2 phase, and 1 if that is (or was) an arrival
-    size_cut: NDArray[np.uint64]  # batches: P(size <= r + 1)
-    more_cut: NDArray[np.uint64]  # P(size > r + 1 | size > r): whether the job before was of the same batch
-    start_cut: NDArray[np.uint64]  # the phase at job 0
+    move: NDArray[np.uint64]  # moves are drawn when the word is below; cumulative in a row
+    size: NDArray[np.uint64]  # batches: P(size <= r + 1)
+    more: NDArray[np.uint64]  # P(size > r + 1 | size > r): whether the job before was of the same batch
+    mix: NDArray[np.uint64]  # [phase, class], empty where classes do not depend on it
+    start: NDArray[np.uint64]  # the phase at job 0
     start_more: NDArray[np.uint64]  # r at job 0
-    mix_cut: NDArray[np.uint64]  # [phase, class], empty where classes do not depend on it
+
+
+def parts_of(table: ArrivalTable) -> Parts:
+    m, more = table.phases, table.sizes
+    before = table.moves + 2 * more + m * table.mixed
+    ends = np.cumsum([table.moves, more, more, m * table.mixed, len(table.cut) - before - more])
+    move, size, same, mix, start, start_more = np.split(table.cut, ends)
+    mix = mix.reshape(m if table.mixed else 0, table.mixed)
+    return Parts(table.row[: 3 * m + 1], table.row[3 * m + 1 :], move, size, same, mix, start, start_more)
+
+
+def _packed(process: int, phases: int, time: NDArray[np.float64], parts: Parts) -> ArrivalTable:
+    return ArrivalTable(
+        process,
+        phases,
+        len(parts.move),
+        len(parts.size),
+        parts.mix.shape[1],
+        time,
+        np.concatenate([parts.first, parts.to]),
+        np.concatenate([parts.move, parts.size, parts.more, parts.mix.ravel(), parts.start, parts.start_more]),
+    )
+
+
+_NONE, _NO_CUTS = np.zeros(0, np.int64), np.zeros(0, np.uint64)
+_NOTHING = Parts(_NONE, _NONE, _NO_CUTS, _NO_CUTS, _NO_CUTS, np.zeros((0, 0), np.uint64), _NO_CUTS, _NO_CUTS)
 
 
 def no_arrivals() -> ArrivalTable:
     """Of the saturated system, and of Poisson arrivals, which need no table."""
-    none, cuts = np.zeros(0, np.int64), np.zeros(0, np.uint64)
-    return ArrivalTable(POISSON, 1, np.zeros(0), none, cuts, none, cuts, cuts, cuts, cuts, np.zeros((0, 0), np.uint64))
+    return _packed(POISSON, 1, np.zeros(0), _NOTHING)
 
 
 def arrival_table(model: Model, rate: float | None) -> tuple[ArrivalTable, Law | None]:
@@ -68,8 +103,8 @@ def arrival_table(model: Model, rate: float | None) -> tuple[ArrivalTable, Law |
         table = no_arrivals()._replace(process=RECORDED, phases=len(gaps), time=gaps / (gaps.mean() * rate))
         return table, None
     if isinstance(inner, Renewal):
-        table = no_arrivals()._replace(process=RENEWAL, time=np.array([size / (rate * inner.gap.mean)]))
-        return _with_batches(table, process), inner.gap
+        parts = _with_batches(_NOTHING, process)
+        return _packed(RENEWAL, 1, np.array([size / (rate * inner.gap.mean)]), parts), inner.gap
     if isinstance(process, Batch):
         # Poisson, but for the batches: a phase that is always the same.
         alone = Chain(np.array([[-1.0]]), np.array([[1.0]]))
@@ -100,31 +135,23 @@ def _modulated(chain: Chain, stretch: float, process: Process) -> ArrivalTable:
         to.append(where[kept])
         first.append(first[-1] + len(kept))
     mix = np.zeros((0, 0), np.uint64) if chain.mix is None else np.array([cuts_of(row) for row in chain.mix])
-    table = ArrivalTable(
-        MODULATED,
-        phases,
-        stretch / leaving,
-        np.array(first, np.int64),
-        np.concatenate(cut),
-        np.concatenate(to).astype(np.int64),
-        np.zeros(0, np.uint64),
-        np.zeros(0, np.uint64),
-        cuts_of(modulation.at_arrivals(d0, d1)),
-        np.zeros(0, np.uint64),
-        mix,
+    parts = _NOTHING._replace(
+        first=np.array(first, np.int64),
+        to=np.concatenate(to).astype(np.int64),
+        move=np.concatenate(cut),
+        mix=mix,
+        start=cuts_of(modulation.at_arrivals(d0, d1)),
     )
-    return _with_batches(table, process)
+    return _packed(MODULATED, phases, stretch / leaving, _with_batches(parts, process))
 
 
-def _with_batches(table: ArrivalTable, process: Process) -> ArrivalTable:
+def _with_batches(parts: Parts, process: Process) -> Parts:
     if not isinstance(process, Batch):
-        return table
+        return parts
     sizes = process.sizes
     beyond = np.cumsum(sizes[::-1])[::-1]  # P(size > r)
     more = np.append(beyond[1:], 0.0) / beyond
-    return table._replace(
-        size_cut=cuts_of(sizes), more_cut=np.round(more * _ONE).astype(np.uint64), start_more=cuts_of(beyond)
-    )
+    return parts._replace(size=cuts_of(sizes), more=np.round(more * _ONE).astype(np.uint64), start_more=cuts_of(beyond))
 
 
 def cuts_of(likely: NDArray[np.float64]) -> NDArray[np.uint64]:
@@ -135,15 +162,16 @@ def cuts_of(likely: NDArray[np.float64]) -> NDArray[np.uint64]:
 
 def start_places(table: ArrivalTable, seed: int, stream: int, replicas: NDArray[np.int64]) -> NDArray[np.int64]:
     """Where the arrival process stands at job 0 of each replica: in its stationary law, as jobs find it."""
-    if table.process == POISSON or (table.process == RENEWAL and not table.size_cut.size):
+    parts = parts_of(table)
+    if table.process == POISSON or (table.process == RENEWAL and not table.sizes):
         return np.zeros(len(replicas), np.int64)
     # The largest index is nobody's job.
     index = np.full(len(replicas), np.iinfo(np.int64).max)
     word_0, word_1, _, _ = words(seed, stream | MOVES, replicas, index)
     if table.process == RECORDED:
         return ((word_0 * np.uint64(table.phases)) >> np.uint64(32)).astype(np.int64)
-    phase = np.searchsorted(table.start_cut, word_0, side="right") if table.process == MODULATED else 0
-    more = np.searchsorted(table.start_more, word_1, side="right") if table.start_more.size else 0
+    phase = np.searchsorted(parts.start, word_0, side="right") if table.process == MODULATED else 0
+    more = np.searchsorted(parts.start_more, word_1, side="right") if table.sizes else 0
     return np.asarray(phase + table.phases * np.asarray(more, np.int64), np.int64) * np.ones(len(replicas), np.int64)
 
 
@@ -177,15 +205,16 @@ class _Step:
 
     def __init__(self, table: ArrivalTable, seed: int, stream: int, replica: int) -> None:
         self.table, self.seed, self.stream, self.replica = table, seed, stream, replica
+        self.parts = parts_of(table)
 
     def _words(self, n: int, move: int) -> list[int]:
         group = self.stream | MOVES | move << GROUP_SHIFT
         return [int(word[0]) for word in words(self.seed, group, self.replica, np.array([n]))]
 
     def _pick(self, row: int, word: int) -> int:
-        t = self.table
+        t = self.parts
         begin, end = t.first[row], t.first[row + 1]
-        return int(t.to[begin + np.searchsorted(t.cut[begin:end], np.uint64(word), side="right")])
+        return int(t.to[begin + np.searchsorted(t.move[begin:end], np.uint64(word), side="right")])
 
     def _stay(self, phase: int, word: int) -> float:
         return float(-log(short_uniform(np.array([word], np.uint64)))[0] * self.table.time[phase])
@@ -207,7 +236,7 @@ class _Step:
                 gap += self._stay(phase, stay)
                 to = self._pick(phase, pick)
                 phase, arrived, move = to >> 1, to & 1, move + 1
-        more = int(np.searchsorted(t.size_cut, np.uint64(word[2]), side="right")) if t.size_cut.size else 0
+        more = int(np.searchsorted(self.parts.size, np.uint64(word[2]), side="right")) if t.sizes else 0
         return gap, phase + t.phases * more
 
     def backward(self, n: int, x: int, own_gap: float | None) -> tuple[float, int]:
@@ -217,7 +246,7 @@ class _Step:
             return float(t.time[before]), before
         phase, more = x % t.phases, x // t.phases
         word = self._words(n, 0)
-        if t.more_cut.size and word[2] < t.more_cut[more]:
+        if t.sizes and word[2] < self.parts.more[more]:
             return 0.0, x + t.phases
         if own_gap is not None:
             return own_gap, phase

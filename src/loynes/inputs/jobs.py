@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.inputs import tables
-from loynes.inputs.arrivals import MOVES, POISSON, RENEWAL, walk
+from loynes.inputs.arrivals import MOVES, POISSON, RENEWAL, parts_of, walk
 from loynes.inputs.elementary import exp, log
 from loynes.inputs.philox import ASSIGNMENT, GROUP_SHIFT, long_uniform, short_uniform, words
 from loynes.inputs.tables import JobTable
@@ -37,8 +37,8 @@ def draw(table: JobTable, seed: int, stream: int, replica: int, index: NDArray[n
         gap = -log(short_uniform(word_1)) * table.gap_mean
     else:
         place, gap = _walked(table, seed, stream, replica, index)
-        if table.arrivals.mix_cut.size:
-            cuts = table.arrivals.mix_cut[place % table.arrivals.phases]
+        if table.arrivals.mixed:
+            cuts = parts_of(table.arrivals).mix[place % table.arrivals.phases]
             job_class = np.sum(word_0[:, None] >= cuts[:, :-1], axis=1)
     service = services(table, job_class, long_uniform(word_2, word_3))
     return Jobs(job_class, table.need[job_class], service, gap)

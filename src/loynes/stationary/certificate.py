@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from loynes.estimate import Estimate
+from loynes.inputs.arrivals import parts_of
 from loynes.inputs.cells import cells, tail_edges
 from loynes.inputs.tables import JobTable, class_probabilities
 
@@ -113,6 +114,6 @@ def log_rare(table: JobTable, block: int, blocks: int, theta: float) -> float:
         used = kept > 0
         costs[c] = float(kept[used] @ np.expm1(np.minimum(theta * largest[order][used], 600.0)))
     # Where classes depend on the arrival process, the phase that brings the costliest ones.
-    mixes = np.diff(table.arrivals.mix_cut.astype(np.float64) * 2.0**-32, axis=1, prepend=0.0)
+    mixes = np.diff(parts_of(table.arrivals).mix.astype(np.float64) * 2.0**-32, axis=1, prepend=0.0)
     total = float(np.max((mixes if mixes.size else probability[None, :]) @ costs))
     return block * math.log1p(total)

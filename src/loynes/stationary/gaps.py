@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from loynes.inputs.arrivals import MODULATED, POISSON, RECORDED, ArrivalTable
+from loynes.inputs.arrivals import MODULATED, POISSON, RECORDED, ArrivalTable, parts_of
 from loynes.inputs.cells import cells, tail_edges
 from loynes.inputs.tables import JobTable
 
@@ -48,7 +48,7 @@ class Gaps:
             one = self._modulated(theta)
         else:
             one = np.array([[float(self._weight @ np.exp(-theta * self._shortest))]])
-        return _batches(one, t, block) if t.size_cut.size else _power(one, block)
+        return _batches(one, parts_of(t).size, block) if t.sizes else _power(one, block)
 
     def _modulated(self, theta: float) -> Array:
         """E[exp(-theta gap); phase after job n | phase after job n + 1]."""
@@ -68,12 +68,13 @@ def _shortest_gaps(table: JobTable) -> tuple[Array, Array]:
 
 def _reversed(t: ArrivalTable) -> tuple[Array, Array, Array, Array]:
     """The moves of the reversed process, as they are drawn: through an arrival; its end; between phases; mean stays."""
-    m = t.phases
+    m, moves = t.phases, parts_of(t)
     into, stay, stop = np.zeros((m, m)), np.zeros((m, m)), np.zeros(m)
     for i in range(m):
         for row, matrix in ((2 * m + i, into), (m + i, stay)):
-            cut = t.cut[t.first[row] : t.first[row + 1]].astype(np.float64) * 2.0**-32
-            for to, p in zip(t.to[t.first[row] : t.first[row + 1]], np.diff(cut, prepend=0.0), strict=True):
+            mine = slice(moves.first[row], moves.first[row + 1])
+            cut = moves.move[mine].astype(np.float64) * 2.0**-32
+            for to, p in zip(moves.to[mine], np.diff(cut, prepend=0.0), strict=True):
                 if to & 1:
                     stop[i] += p
                 else:
@@ -97,7 +98,7 @@ def _power(one: Array, block: int) -> float:
     return log
 
 
-def _batches(one: Array, t: ArrivalTable, block: int) -> float:
+def _batches(one: Array, size_cut: NDArray[np.uint64], block: int) -> float:
     """The same with batches of jobs, whose size is S: at most g beta^block h, with one h = h / E[beta^-S], h > 0.
 
     For then, looking back over k jobs from the last of a batch, u_k = E[one u_(k-S); S < k] + P(S >= k) lies below
@@ -106,7 +107,7 @@ def _batches(one: Array, t: ArrivalTable, block: int) -> float:
     values, vectors = np.linalg.eig(one)
     largest = int(np.argmax(values.real))
     root, h = float(values[largest].real), np.abs(vectors[:, largest].real)
-    cut = t.size_cut.astype(np.float64) * 2.0**-32
+    cut = size_cut.astype(np.float64) * 2.0**-32
     size = np.diff(cut, prepend=0.0)
     jobs = np.arange(1, len(size) + 1)
 

@@ -42,7 +42,7 @@ def certify_dependent(
 ) -> Certificate | NoCertificate:
     """Block length and theta, or why there are none."""
     table = job_table(model, rate)
-    if table.arrivals.size_cut.size:
+    if table.arrivals.sizes:
         return NoCertificate("batches whose classes depend on the phase of arrivals have none")
     phases = table.arrivals.phases
     if phases > MOST_PHASES:

@@ -35,14 +35,14 @@ def walk(table, seed, stream, replica, first, x, word, move, place, gap):
             else:
                 if t.process == MODULATED:
                     gap[i], x = _to_next(t, seed, stream, replica, first + i, x, word[0, i], word[1, i], move)
-                if t.size_cut.size > 0:
-                    x += m * np.searchsorted(t.size_cut, word[2, i], side="right")
+                if t.sizes > 0:
+                    x += m * np.searchsorted(t.cut[t.moves : t.moves + t.sizes], word[2, i], side="right")
         return x
     for i in range(BLOCK - 1, -1, -1):
         if t.process == RECORDED:
             x = x - 1 if x > 0 else m - 1
             gap[i] = t.time[x]
-        elif t.more_cut.size > 0 and word[2, i] < t.more_cut[x // m]:
+        elif t.sizes > 0 and word[2, i] < t.cut[t.moves + t.sizes + x // m]:
             gap[i] = 0.0
             x += m
         else:
@@ -86,10 +86,10 @@ def _to_last(t, seed, stream, replica, n, phase, pick, stay, entry, move):
 
 @compiled
 def _pick(t, row, word):
-    k = t.first[row]
+    k = t.row[row]
     while word >= t.cut[k]:
         k += 1
-    return t.to[k]
+    return t.row[3 * t.phases + 1 + k]
 
 
 @compiled
@@ -104,7 +104,7 @@ def step_back(table, seed, stream, replica, first, x, block):
     t = table.arrivals
     if t.process == RECORDED:
         return (x - BLOCK) % t.phases
-    if t.process != MODULATED and t.size_cut.size == 0:
+    if t.process != MODULATED and t.sizes == 0:
         return x
     word = block.word
     words(seed, stream | MOVES, replica, first, word[0], word[1], word[2], word[3])

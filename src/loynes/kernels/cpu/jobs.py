@@ -87,10 +87,8 @@ def draw_block(table, seed, stream, replica, first, block, x):
         gap[:] = 0.0
     for i in range(BLOCK):
         u[i] = (np.float64(np.int64((word_2[i] << _20) | (word_3[i] >> _12))) + 0.5) * 2.0**-52
-    if table.arrivals.mix_cut.size > 0:
-        for i in range(BLOCK):
-            cut = table.arrivals.mix_cut[block.place[i] % table.arrivals.phases]
-            block.job_class[i] = np.searchsorted(cut, word_0[i], side="right")
+    if table.arrivals.mixed > 0:
+        _pick_mixed(table.arrivals, word_0, block)
     else:
         _pick_classes(table.class_cut, word_0, block.job_class)
     if block.assignment.shape[1] > 0:
@@ -129,6 +127,14 @@ def _draw_gaps(table, seed, stream, replica, first, block, x):
         for i in range(BLOCK):
             gap[i] *= table.arrivals.time[0]
     return walk(table, seed, stream, replica, first, x, word, block.move, block.place, gap)
+
+
+@compiled
+def _pick_mixed(t, word, block):
+    """Classes that depend on the phase."""
+    for i in range(BLOCK):
+        first = t.moves + 2 * t.sizes + (block.place[i] % t.phases) * t.mixed
+        block.job_class[i] = np.searchsorted(t.cut[first : first + t.mixed], word[i], side="right")
 
 
 @compiled

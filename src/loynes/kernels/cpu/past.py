@@ -27,7 +27,7 @@ def follow(table, seed, stream, replica, n, block, trail):
     """The trail as far as job -n."""
     t = table.arrivals
     known, wanted = trail.size, n // BLOCK
-    if known >= wanted or not (t.process == MODULATED or t.process == RECORDED or t.size_cut.size > 0):
+    if known >= wanted or not (t.process == MODULATED or t.process == RECORDED or t.sizes > 0):
         return trail
     longer = np.empty(wanted, np.int64)
     longer[:known] = trail
