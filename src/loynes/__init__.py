@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from loynes.study.exact import exact
     from loynes.study.fit import fit
     from loynes.study.replay import replay
+    from loynes.study.resume import resume
     from loynes.study.sample import sample
     from loynes.study.stability import stability
     from loynes.traces.read import read_trace
@@ -128,6 +129,7 @@ __all__ = [
     "read_result",
     "read_trace",
     "replay",
+    "resume",
     "sample",
     "stability",
 ]
@@ -151,6 +153,7 @@ _HOMES = {
     "fit": "loynes.study.fit",
     "read_trace": "loynes.traces.read",
     "replay": "loynes.study.replay",
+    "resume": "loynes.study.resume",
     "sample": "loynes.study.sample",
     "stability": "loynes.study.stability",
 }

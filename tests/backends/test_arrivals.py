@@ -179,6 +179,10 @@ def test_no_gpu_kernels() -> None:
             {"process": "batch", "size": {"law": "pareto", "shape": 1.5, "mean": 3.0}},
             "more than 100000 jobs in a batch",
         ),
+        ({"process": "batch", "size": {"law": "empirical", "values": [0.0, 2.0]}}, "size: must be above 0"),
+        (MMPP | {"mix": [[0.9, 0.1], [1.0]]}, r"mix\[1\]: has 1 entries, mix\[0\] has 2"),
+        (MMPP | {"generator": [[-1e7, 1e7], [1e7, -1e7]]}, "phases change .* times a job"),
+        (MMPP | {"generator": [[-1e-9, 1e-9], [1e-9, -1e-9]]}, "too rare to be drawn"),
         ({"process": "trace", "gaps": [0.0, 0.0]}, "gaps: must not all be 0"),
         ({"process": "trace", "gaps": [1.0, -1.0]}, r"arrivals.gaps\[1\] = -1.0"),
         ({"process": "queue"}, "arrivals.process = 'queue': must be one of poisson, renewal, mmpp, map, batch, trace"),
@@ -211,3 +215,17 @@ def test_a_rate_beside_the_process_sets_its_speed() -> None:
         assert faster.rate == 2.5
         assert load(faster.to_dict()) == faster
         assert [c.probability for c in faster.classes] == [c.probability for c in model.classes]
+
+
+def test_large_batches_are_bounded_at_once() -> None:
+    """Fifty thousand sizes: a bound for every theta without a search over each."""
+    size = {"law": "uniform", "low": 0.0, "high": 50_000.0}
+    gaps = Gaps(job_table(model_of({"process": "batch", "size": size}), 0.7))
+    assert gaps.log(1 << 22, 1e-6) < 0
+    assert gaps.log(64, 1e-6) == 0.0
+
+
+def test_slow_phases_keep_their_digits() -> None:
+    for slow in (1.0, 1e-3, 1e-6):
+        model = model_of(MMPP | {"generator": [[-slow, slow], [2 * slow, -2 * slow]], "rates": [0.5, 2.0]})
+        assert model.rate == pytest.approx(1.0, rel=1e-13)

@@ -163,7 +163,7 @@ def stability(
 
     output.check_target(out)
     chosen = load(model, changes or ())
-    with output.watching(f"{chosen.label}: stability") as progress:
+    with output.watching(f"{chosen.label}: stability", output.run_folder(out)) as progress:
         found = ask(
             chosen,
             precision=precision,
@@ -174,9 +174,10 @@ def stability(
             max_jobs=max_jobs,
             seed=seed,
             backend=backend,
+            folder=output.run_folder(out),
             progress=progress,
         )
-    output.result(found, [found.summary], as_json, out)
+    output.result(found, found.tables, as_json, out)
 
 
 @app.command(
@@ -239,7 +240,7 @@ def evaluate(
 
     output.check_target(out)
     chosen = read(model, changes or ())
-    with output.watching(f"{chosen.label}: {method}") as progress:
+    with output.watching(f"{chosen.label}: {method}", output.run_folder(out)) as progress:
         found = ask(
             chosen,
             rate=rate,
@@ -258,9 +259,24 @@ def evaluate(
             discipline=discipline,
             seed=seed,
             backend=backend,
+            folder=output.run_folder(out),
             progress=progress,
         )
-    output.result(found, [found.summary, found.system_summary, found.certificate_summary], as_json, out)
+    output.result(found, found.tables, as_json, out)
+
+
+@app.command(epilog="Example:\n\nloynes evaluate one-or-all --load 0.99 -o run\n\nloynes resume run")
+def resume(
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="The folder given with -o to evaluate or stability.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Go on with a run that was stopped, to the same result."""
+    from loynes.cli import output
+    from loynes.study.resume import resume as ask
+
+    with output.watching(f"{folder}: resume", folder) as progress:
+        found = ask(folder, progress=progress)
+    output.result(found, found.tables, as_json, folder)
 
 
 @app.command(epilog="Example:\n\nloynes sample one-or-all --load 0.5 --samples 10000 -o workloads.parquet")

@@ -25,7 +25,9 @@ def fit(
     ] = "empirical",
     arrivals: Annotated[
         str,
-        typer.Option("--arrivals", metavar="auto|poisson|renewal|mmpp|trace", help="auto: the simplest that will do."),
+        typer.Option(
+            "--arrivals", metavar="auto|poisson|renewal|mmpp|batch|trace", help="auto: the simplest that will do."
+        ),
     ] = "auto",
     compare: Annotated[
         bool, typer.Option("--compare/--no-compare", help="Evaluate the model, beside the log's replayed waits.")

@@ -60,6 +60,11 @@ def check_file(path: str | None) -> None:
         raise UsageError(f"{path}: is written to a .json or .csv file")
 
 
+def run_folder(path: str | None) -> str | None:
+    """Where a run is recorded: an output path that is no file."""
+    return path if path is not None and not is_file_path(path) else None
+
+
 def result(found: Result, shown: list[Table], as_json: bool, path: str | None) -> None:
     """Show a result, then write it: what was computed is not lost if it cannot be written."""
     if as_json:
@@ -72,12 +77,12 @@ def result(found: Result, shown: list[Table], as_json: bool, path: str | None) -
         if why:
             print(f"no certificate: {why}")
         warn(found.warnings)
-    if path is not None:
+    if path is not None and run_folder(path) is None:  # a run folder has it already
         found.save(path)
 
 
 @contextmanager
-def watching(title: str) -> Iterator[Progress]:
+def watching(title: str, folder: str | None = None) -> Iterator[Progress]:
     """A progress bar with elapsed time and the current interval, on a terminal only; an interrupt ends the program."""
     with python_warnings.catch_warnings():
         # Warnings are part of the result, which prints them.
@@ -86,7 +91,10 @@ def watching(title: str) -> Iterator[Progress]:
             with _bar(title) if sys.stderr.isatty() else nullcontext(silent) as progress:
                 yield progress
         except KeyboardInterrupt:
-            print("loynes: interrupted; nothing was written", file=sys.stderr)
+            safe = (
+                f"what was done is in {folder}; go on with: loynes resume {folder}" if folder else "nothing was written"
+            )
+            print(f"loynes: interrupted; {safe}", file=sys.stderr)
             raise SystemExit(130) from None
 
 

@@ -117,7 +117,7 @@ def _modulated(chain: Chain, stretch: float, process: Process) -> ArrivalTable:
     phases = len(d0)
     leaving = -np.diag(d0)
     jump_0, jump_1 = (d0 + np.diag(leaving)) / leaving[:, None], d1 / leaving[:, None]
-    visits = modulation.stationary(jump_0 + jump_1)
+    visits = modulation.visits(d0, d1)
     rows: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
     everywhere = np.arange(phases)
     for i in range(phases):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
 
@@ -20,8 +22,26 @@ MOST_ON_GPU = 28_000
 MOST_OF_SEVERAL_KINDS = 4096
 
 
+# What engines pass through on their way out: a study may want their work recorded, or done elsewhere.
+_decorate: ContextVar[Callable[[Any], Any]] = ContextVar("decorate", default=lambda engine: engine)
+
+
+@contextmanager
+def decorated(decorate: Callable[[Any], Any]) -> Iterator[None]:
+    """Within it, every engine that is asked for is decorated so."""
+    token = _decorate.set(decorate)
+    try:
+        yield
+    finally:
+        _decorate.reset(token)
+
+
 def backend(name: str) -> Any:
     """The engine of a backend, with the functions of `kernels/cpu/engine.py`; `auto` is the CPU (see `settle`)."""
+    return _decorate.get()(_plain(name))
+
+
+def _plain(name: str) -> Any:
     if name not in NAMES:
         raise UsageError(f"backend {name!r}: must be one of {', '.join(NAMES)}")
     if name.startswith("cuda"):

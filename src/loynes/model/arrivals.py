@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from functools import cached_property
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -96,6 +96,8 @@ class Modulated(Process):
         if len(self.mix) != len(d0):
             raise ValueError(f"mix: must have a row for each of the {len(d0)} phases, has {len(self.mix)}")
         for position, row in enumerate(self.mix):
+            if len(row) != len(self.mix[0]):
+                raise ValueError(f"mix[{position}]: has {len(row)} entries, mix[0] has {len(self.mix[0])}")
             if abs(math.fsum(row) - 1.0) > 1e-9:
                 raise ValueError(f"mix[{position}]: must sum to 1, sums to {math.fsum(row):.12g}")
 
@@ -190,6 +192,19 @@ _Unsaid = BeforeValidator(_poisson_unless_said)
 Single = Annotated[Annotated[Poisson | Renewal | Mmpp | Map, Field(discriminator="process")], _Unsaid]
 
 
+@lru_cache(maxsize=64)
+def _sizes(law: ServiceLaw) -> Array:
+    """The probabilities of 1, 2, ... of a law rounded up."""
+    most = 1
+    while float(law.cdf(most)) < 1.0 - NEVER:
+        most *= 2
+    below = np.asarray(law.cdf(np.arange(most + 1, dtype=np.float64)))
+    below[0] = 0.0
+    likely = np.diff(below)
+    likely = likely[: int(np.flatnonzero(likely)[-1]) + 1]
+    return np.asarray(likely / likely.sum())
+
+
 class Batch(Process):
     """Jobs that come together: `of` says when, `size` how many (a law, rounded up to whole jobs)."""
 
@@ -199,21 +214,16 @@ class Batch(Process):
 
     @model_validator(mode="after")
     def _sizes_fit(self) -> Batch:
+        if float(self.size.cdf(0.0)) > 0:
+            raise ValueError("size: must be above 0, a batch has at least one job")
         if float(self.size.cdf(LARGEST_BATCH)) < 1.0 - NEVER:
             raise ValueError(f"size: more than {LARGEST_BATCH} jobs in a batch are too likely")
         return self
 
-    @cached_property
+    @property
     def sizes(self) -> Array:
         """P(size = 1), P(size = 2), ..."""
-        most = 1
-        while float(self.size.cdf(most)) < 1.0 - NEVER:
-            most *= 2
-        below = np.asarray(self.size.cdf(np.arange(most + 1, dtype=np.float64)))
-        below[0] = 0.0
-        likely = np.diff(below)
-        likely = likely[: int(np.flatnonzero(likely)[-1]) + 1]
-        return np.asarray(likely / likely.sum())
+        return _sizes(self.size)
 
     @property
     def mean_size(self) -> float:

@@ -1,7 +1,6 @@
 """Markovian arrival processes in numbers: a phase moves by the rates d0 (no arrival) and d1 (an arrival).
 
-(Neuts 1979; Lucantoni 1991.) Between arrivals the phase is that just after the last one; seen at arrivals it is a
-Markov chain with matrix (-d0)^-1 d1, whose stationary law arriving jobs find (the Palm law).
+(Neuts 1979; Lucantoni 1991.) Jobs find the phase not as it is at a random time, but as arrivals leave it: its Palm law.
 """
 
 from __future__ import annotations
@@ -11,29 +10,40 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-
-def stationary(chain: Array) -> Array:
-    """The stationary law of a Markov chain with one recurrent class: x P = x, sum 1."""
-    states = len(chain)
-    system = np.vstack([chain.T - np.eye(states), np.ones(states)])
-    found, *_ = np.linalg.lstsq(system, np.append(np.zeros(states), 1.0), rcond=None)
-    clipped = np.maximum(found, 0.0)
-    return np.asarray(clipped / clipped.sum())
+# Changes of phase between two arrivals that are walked through one by one; and, as changes are drawn by 32-bit words,
+# the least probability that is then right to a thousandth.
+MOST_CHANGES = 1e4
+RAREST_MOVE = 1000 * 2.0**-32
 
 
-def between_arrivals(d0: Array, d1: Array) -> Array:
-    """The chain of phases just after arrivals: (-d0)^-1 d1."""
-    return np.asarray(np.linalg.solve(-d0, d1))
+def in_time(d0: Array, d1: Array) -> Array:
+    """The phase in the long run, at a random time (Grassmann, Taksar, Heyman 1985: no subtraction, no digit lost)."""
+    rates = d0 + d1 - np.diag(np.diag(d0 + d1))
+    for n in range(len(rates) - 1, 0, -1):
+        rates[:n, n] /= rates[n, :n].sum()
+        rates[:n, :n] += np.outer(rates[:n, n], rates[n, :n])
+    found = np.zeros(len(rates))
+    found[0] = 1.0
+    for n in range(1, len(rates)):
+        found[n] = found[:n] @ rates[:n, n]
+    return np.asarray(found / found.sum())
 
 
 def at_arrivals(d0: Array, d1: Array) -> Array:
     """The phase just after an arrival, in the long run."""
-    return stationary(between_arrivals(d0, d1))
+    found = in_time(d0, d1) @ d1
+    return np.asarray(found / found.sum())
 
 
 def rate_of(d0: Array, d1: Array) -> float:
-    """Arrivals a unit of time: 1 / E[gap], with E[gap] = sum over phases of the Palm law's (-d0)^-1 1."""
-    return 1.0 / float(at_arrivals(d0, d1) @ np.linalg.solve(-d0, np.ones(len(d0))))
+    """Arrivals a unit of time."""
+    return float((in_time(d0, d1) @ d1).sum())
+
+
+def visits(d0: Array, d1: Array) -> Array:
+    """The phase that is entered, in the long run, at an arrival or another change."""
+    found = in_time(d0, d1) * -np.diag(d0)
+    return np.asarray(found / found.sum())
 
 
 def superposed(parts: list[tuple[Array, Array]]) -> tuple[Array, list[Array]]:
@@ -65,4 +75,12 @@ def problem(d0: Array, d1: Array) -> str | None:
     reached = np.linalg.matrix_power((np.eye(len(d0)) + ((d0 + d1) > 0)) > 0, len(d0)) > 0
     if not reached.all():
         return "every phase must be reachable from every other"
+    leaving = -np.diag(d0)
+    changes = float(in_time(d0, d1) @ leaving) / rate_of(d0, d1)
+    if changes > MOST_CHANGES:
+        return f"phases change {changes:.3g} times a job, at most {MOST_CHANGES:g} are followed; average them"
+    likely = np.concatenate([d0 - np.diag(np.diag(d0)), d1], axis=1) / leaving[:, None]
+    if likely[likely > 0].min() < RAREST_MOVE:
+        row = int(np.argmin(np.where(likely > 0, likely, np.inf).min(axis=1)))
+        return f"phase {row}: one of its changes has a probability below {RAREST_MOVE:.2g}, too rare to be drawn"
     return None

@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 MOST_TOGETHER = 512
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # models that hold one are compared by their fields
 class Chain:
     """A modulated process: rates without and with an arrival, and, where classes depend on it, [phase, class]."""
 
@@ -50,9 +50,15 @@ def together(streams: Sequence[Process]) -> Chain:
     parts = [_matrices(f"classes[{position}].arrivals.gap", stream) for position, stream in enumerate(streams)]
     phases = int(np.prod([len(d0) for d0, _ in parts]))
     if phases * len(parts) > MOST_TOGETHER:
-        raise ValueError(f"classes: their arrivals have {phases} phases together, too many to superpose")
+        raise ValueError(
+            f"classes: their arrivals have {phases} phases together; phases times classes must be at most "
+            f"{MOST_TOGETHER} (a larger cv of a fit law has fewer)"
+        )
     quiet, marked = modulation.superposed(parts)
     count = len(parts)
+    what = modulation.problem(quiet, sum(marked, np.zeros(quiet.shape)))
+    if what is not None:
+        raise ValueError(f"classes: their arrivals together: {what}")
     # Phase (j, c): all streams stand at j, and the last job came from stream c.
     d0 = np.kron(quiet, np.eye(count))
     d1 = sum(
@@ -70,9 +76,8 @@ def _matrices(where: str, stream: Process) -> tuple[Array, Array]:
     if isinstance(stream, Renewal):
         phases = phases_of(stream.gap)
         if phases is None:
-            raise ValueError(
-                f"{where}: gaps of a {stream.gap.law} law cannot be superposed; say {{ law = 'fit', mean, cv }}"
-            )
+            said = f"{where}: gaps of a {stream.gap.law} law cannot be superposed"
+            raise ValueError(f"{said}; say {{ law = 'fit', mean, cv }} with a cv above 0, such as 0.5")
         d0, d1 = phases.generator, np.outer(phases.stopping, phases.initial)
     else:
         assert isinstance(stream, Modulated)

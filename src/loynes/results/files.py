@@ -9,7 +9,7 @@ from pathlib import Path
 
 from loynes.errors import LoynesError, UsageError
 
-FILE_ENDINGS = (".json", ".csv", ".parquet", ".html")
+FILE_ENDINGS = (".json", ".csv", ".parquet", ".html", ".toml")
 
 
 def is_file_path(path: str | Path) -> bool:

@@ -51,9 +51,8 @@ def _class_waits(
     wait: Array, response: Array, service: tuple[float, float], confidence: float, exceeds: tuple[float, ...]
 ) -> Waits:
     if len(wait) < 2:  # a class that none of the samples is of
-        unknown = Estimate(0.0, 0.0, math.inf)
-        spread = Spread(*[unknown] * 6)
-        return Waits(spread, spread, Estimate(0.0, 0.0, 1.0), {x: Estimate(0.0, 0.0, 1.0) for x in exceeds})
+        spread, chance = Spread(*[Estimate(math.nan, 0.0, math.inf)] * 6), Estimate(math.nan, 0.0, 1.0)
+        return Waits(spread, spread, chance, dict.fromkeys(exceeds, chance))
     mean = mean_of(wait, confidence).within(0.0, math.inf)
     variance = variance_from(wait, wait * wait, confidence)
     return Waits(

@@ -62,6 +62,11 @@ class Threshold:
         cells = tuple((name, value, value.low, value.high) for name, value in rows)
         return Table(f"{self.model.label}: stability", ("quantity", "estimate", "low", "high"), cells)
 
+    @property
+    def tables(self) -> list[Table]:
+        """What the terminal shows."""
+        return [self.summary]
+
     def to_dict(self) -> dict[str, Any]:
         lost = {kind: {"hol_loss_saturated": loss.to_dict()} for kind, loss in self.resources.items()}
         return {
@@ -147,6 +152,11 @@ class Evaluation:
         rows: list[tuple[str, Any]] = [("method", self.method), ("confidence of intervals", self.confidence)]
         rows += [("none", self.why)] if self.certificate is None else self.certificate.figures
         return Table("certificate", ("quantity", "value"), tuple(rows))
+
+    @property
+    def tables(self) -> list[Table]:
+        """What the terminal shows."""
+        return [self.summary, self.system_summary, self.certificate_summary]
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -238,9 +248,12 @@ def save(record: Result, path: str | Path) -> None:
 def read_result(path: str | Path) -> Result | Replay:
     """A result saved as .json, or the result of a run folder."""
     source = Path(path)
+    timing = source / "timing.json"
     source = source / "result.json" if source.is_dir() else source
     try:
         data = json.loads(source.read_text(encoding="utf-8"))
+        if timing.exists():
+            data |= json.loads(timing.read_text(encoding="utf-8"))
         if data.get("method") == "replay":
             return Replay.from_dict(data)
         return Evaluation.from_dict(data) if "overall" in data else Threshold.from_dict(data)

@@ -30,7 +30,12 @@ class Gaps:
         self._table, self._arrivals = table, table.arrivals
         if table.arrivals.process not in (POISSON, MODULATED, RECORDED):
             self._weight, self._shortest = _shortest_gaps(table)
+        if table.arrivals.sizes:
+            size = np.diff(parts_of(table.arrivals).size.astype(np.float64) * 2.0**-32, prepend=0.0)
+            self._jobs = np.asarray(np.flatnonzero(size) + 1.0, np.float64)
+            self._likely = size[size > 0]
         if table.arrivals.process == MODULATED:
+            self._found = np.diff(parts_of(table.arrivals).start.astype(np.float64), prepend=0.0) > 0
             self._into, self._stop, self._stay, self._time = _reversed(table.arrivals)
         self._log = lru_cache(maxsize=256)(self._find)
 
@@ -48,13 +53,14 @@ class Gaps:
             one = self._modulated(theta)
         else:
             one = np.array([[float(self._weight @ np.exp(-theta * self._shortest))]])
-        return _batches(one, parts_of(t).size, block) if t.sizes else _power(one, block)
+        return _batches(one, self._jobs, self._likely, block) if t.sizes else _power(one, block)
 
     def _modulated(self, theta: float) -> Array:
         """E[exp(-theta gap); phase after job n | phase after job n + 1]."""
         shrink = 1.0 / (1.0 + theta * self._time)
         walked = np.linalg.solve(np.eye(len(shrink)) - shrink[:, None] * self._stay, np.diag(shrink * self._stop))
-        return np.asarray(self._into @ walked)
+        # Only phases that a job can find just after an arrival.
+        return np.asarray((self._into @ walked)[np.ix_(self._found, self._found)])
 
 
 def _shortest_gaps(table: JobTable) -> tuple[Array, Array]:
@@ -98,39 +104,40 @@ def _power(one: Array, block: int) -> float:
     return log
 
 
-def _batches(one: Array, size_cut: NDArray[np.uint64], block: int) -> float:
-    """The same with batches of jobs, whose size is S: at most g beta^block h, with one h = h / E[beta^-S], h > 0.
+def _batches(one: Array, jobs: Array, likely: Array, block: int) -> float:
+    """The same with batches of S jobs: at most g beta^block h, with one h = root h, h > 0, and root E[beta^-S] <= 1.
 
-    For then, looking back over k jobs from the last of a batch, u_k = E[one u_(k-S); S < k] + P(S >= k) lies below
-    g beta^k h for all k by induction, if g h >= E[beta^-S]. From inside a batch the rest of it comes first.
+    For then, looking back over k jobs from the last of a batch, u_k = E[one u_(k-S); S <= k] + P(S > k) lies below
+    g beta^k h for all k by induction, if g root h >= 1. From inside a batch the rest of it comes first.
     """
     values, vectors = np.linalg.eig(one)
     largest = int(np.argmax(values.real))
     root, h = float(values[largest].real), np.abs(vectors[:, largest].real)
-    cut = size_cut.astype(np.float64) * 2.0**-32
-    size = np.diff(cut, prepend=0.0)
-    jobs = np.arange(1, len(size) + 1)
-
-    def growth(log_beta: float) -> float:
-        """ln E[beta^-S]."""
-        top = -log_beta * len(jobs)
-        return top + math.log(float(size @ np.exp(-log_beta * jobs - top)))
-
-    low, high = math.log(root) / 1.0, 0.0
-    for _ in range(200):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if growth(middle) > -math.log(root) else (low, middle)
-    log_beta = high
-    if -log_beta * jobs[-1] > 600.0:  # batches so large that their powers are no numbers any more
+    log_beta = _decay(jobs, likely, -math.log(root))
+    if -log_beta * jobs[-1] > 600.0 or not h.min() > 0:  # powers that are no numbers any more
         return 0.0
-    total = growth(log_beta)
     # Of a batch with r jobs still to come, S - r of the jobs before: the most that E[beta^-(S - r) | S > r] can be.
-    beyond = np.cumsum(size[::-1])[::-1]
-    weighed = np.cumsum((size * np.exp(-log_beta * (jobs - jobs[-1])))[::-1])[::-1]
-    rest = np.max(np.log(weighed[beyond > 0] / beyond[beyond > 0]) - log_beta * (jobs[-1] - (jobs[beyond > 0] - 1)))
-    spread = math.log(h.max() / h.min())
-    # g h = E[beta^-S] h / min h; from inside a batch, one u <= g beta^k h / E[beta^-S].
-    return min(0.0, block * log_beta + spread + max(float(rest), total))
+    # Between two sizes it falls with r, so 0 and the sizes themselves are enough.
+    beyond = np.cumsum(likely[::-1])[::-1]
+    weighed = np.cumsum((likely * np.exp(-log_beta * (jobs - jobs[-1])))[::-1])[::-1]
+    first = np.concatenate([[0.0], jobs[:-1]])
+    rest = float(np.max(np.log(weighed / beyond) - log_beta * (jobs[-1] - first)))
+    return min(0.0, block * log_beta + math.log(h.max() / h.min()) + rest)
+
+
+def _decay(jobs: Array, likely: Array, target: float) -> float:
+    """ln beta with ln E[beta^-S] = target, or a little less: Newton's method from below, where it is convex."""
+    x = -target / float(likely @ jobs)
+    for _ in range(100):
+        top = -x * jobs[-1]
+        powers = likely * np.exp(-x * jobs - top)
+        total = float(powers.sum())
+        over = top + math.log(total) - target
+        step = over * total / float(powers @ jobs)
+        x += step
+        if abs(step) <= 1e-13 * abs(x):
+            break
+    return x * (1.0 - 1e-9)
 
 
 def _shortest_window(gaps: Array, block: int) -> float:

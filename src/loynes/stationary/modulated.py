@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.estimate import half_width, lean
+from loynes.inputs.arrivals import parts_of
 from loynes.inputs.philox import STREAM_MAJORANT, STREAM_MAJORANT_CHECK
 from loynes.inputs.tables import JobTable, job_table
 from loynes.kernels.backends import backend as choose
@@ -69,8 +70,8 @@ class _Blocks:
     """Blocks that end in each phase: heights of their piles and times, [phase, block]."""
 
     def __init__(self, table: JobTable, length: int, count: int, stream: int, seed: int) -> None:
-        phases = table.arrivals.phases
-        places = np.repeat(np.arange(phases), count)
+        found = np.flatnonzero(np.diff(parts_of(table.arrivals).start.astype(np.float64), prepend=0.0) > 0)
+        phases, places = len(found), np.repeat(found, count)
         height, time = np.empty(len(places)), np.empty(len(places))
         choose("cpu").run_driven(table, seed, stream, length, places, height, time)
         self.height, self.time = height.reshape(phases, count), time.reshape(phases, count)

@@ -19,6 +19,7 @@ from loynes.results.records import Evaluation
 from loynes.study.check import moment_warnings
 from loynes.study.options import DELTA, asked_rate, check_common, check_discipline, cpu_seconds
 from loynes.study.progress import Progress, silent
+from loynes.study.runfolder import finish, recording
 from loynes.study.runs import Run
 
 # Method -> the options that mean something to it alone.
@@ -28,6 +29,11 @@ METHODS = {
     "backward": ("confirmations", "initial-length"),
     "forward": ("replicas", "burn-in"),
 }
+# What a run's folder says was asked.
+RECORDED = (
+    "rate", "load", "method", "precision", "samples", "exceeds", "confidence", "replicas", "burn_in", "confirmations",
+    "initial_length", "delta", "max_jobs", "seed", "backend",
+)  # fmt: skip
 
 
 def evaluate(
@@ -49,6 +55,7 @@ def evaluate(
     max_jobs: float | None = None,
     seed: int = 1,
     backend: str = "auto",
+    folder: str | Path | None = None,
     progress: Progress = silent,
 ) -> Evaluation:
     """Waits of every class, and the state of the cluster, at one arrival rate.
@@ -67,8 +74,11 @@ def evaluate(
     Sandwich and forward: `replicas` independent chains (128, fewer where they are dear, as many as fill a GPU), each
     burned in for `burn_in` jobs (by default from a pilot). Backward: samples start `initial_length` jobs ago (long
     enough, by default, to see every class) and double until `confirmations` (1) successive workloads are equal.
+
+    With a `folder` the run is recorded there as it goes, and its result in the end; asked again after an interruption,
+    it goes on where it was, to the same bytes.
     """
-    began = time.perf_counter()
+    began, options = time.perf_counter(), {name: value for name, value in locals().items() if name in RECORDED}
     if method not in METHODS:
         raise UsageError(f"method {method!r}: must be one of {', '.join(METHODS)}")
     check_common(
@@ -93,18 +103,47 @@ def evaluate(
     for name, value in given.items():
         if value is not None and name not in METHODS[method]:
             raise UsageError(f"{name} {value}: means nothing to method {method!r}")
-    tails = tuple(float(x) for x in exceeds)
-    if not all(0 <= x < math.inf for x in tails):
+    options["exceeds"] = tuple(float(x) for x in exceeds)
+    if not all(0 <= x < math.inf for x in options["exceeds"]):
         raise UsageError("exceeds: must be finite times of at least 0")
     check_discipline(discipline)
     choose(backend)
     model = read(model).with_discipline(discipline)
+    with recording(folder, "evaluate", model, options):
+        found = _evaluate(model, began=began, progress=progress, **options)
+    finish(folder, found)
+    for text in found.warnings:
+        python_warnings.warn(text, LoynesWarning, stacklevel=2)
+    return found
+
+
+def _evaluate(
+    model: Model,
+    *,
+    rate: float | None,
+    load: float | None,
+    method: str,
+    precision: float,
+    samples: int | None,
+    exceeds: tuple[float, ...],
+    confidence: float,
+    replicas: int | None,
+    burn_in: int | None,
+    confirmations: int | None,
+    initial_length: int | None,
+    delta: float | None,
+    max_jobs: float | None,
+    seed: int,
+    backend: str,
+    began: float,
+    progress: Progress,
+) -> Evaluation:
     asked = asked_rate(model, rate, load, seed=seed, backend=backend, progress=progress)
     table, found_load = job_table(model, asked.rate), asked.rate / asked.threshold.estimate
     backend = settle(backend, cpu_seconds(table, found_load, precision, samples, confidence), table)
     max_jobs = choose(backend).most_jobs if max_jobs is None else max_jobs
     run = Run(
-        model, asked.rate, asked.threshold, precision, samples, tails, confidence, max_jobs, seed, backend, progress
+        model, asked.rate, asked.threshold, precision, samples, exceeds, confidence, max_jobs, seed, backend, progress
     )
     match method:
         case "sandwich":
@@ -116,8 +155,6 @@ def evaluate(
         case _:
             done = run.forward(replicas, burn_in)
     warnings = (*asked.warnings, *moment_warnings(model), *done.warnings, *run.shortfalls(done))
-    for text in warnings:
-        python_warnings.warn(text, LoynesWarning, stacklevel=2)
     return Evaluation(
         model=model.with_rate(asked.rate),
         rate=asked.rate,

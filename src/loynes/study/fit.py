@@ -29,6 +29,10 @@ STRETCHES = 20
 # How well the model's waits are evaluated: well inside what a log can tell.
 PRECISION = 0.02
 MOST_JOBS = 3e8
+REGULAR = (
+    "arrivals disperse less over long times than independent gaps would make them: gaps depend on one another; "
+    "--arrivals trace keeps that"
+)
 CYCLE = (
     "arrivals disperse less over long times than over shorter ones: a cycle, such as day and night, which two random "
     "phases overdo; --arrivals trace keeps it"
@@ -51,8 +55,9 @@ def fit(
 
     Needs become at most so many `classes`. Run times: `empirical`, the recorded ones; `fit`, a phase-type law of their
     mean and coefficient of variation; `exponential`; `lognormal`. Arrivals: `poisson`, `renewal` (recorded gaps,
-    independent), `mmpp` (two phases), `trace` (the recorded gaps in their order), or `auto`, the simplest of the first
-    three that the gaps do not speak against. With `compare` the model is evaluated, and its waits stand beside those
+    independent), `mmpp` (two phases), `batch` (jobs submitted at one instant, one of the others in between), `trace`
+    (the recorded gaps in their order), or `auto`: batches where many gaps are 0, and the simplest of the first three
+    that the gaps do not speak against. With `compare` the model is evaluated, and its waits stand beside those
     of the replayed log, whose intervals say how far a log of this length determines them.
     """
     began = time.perf_counter()
@@ -67,7 +72,11 @@ def fit(
     if servers is None:
         raise UsageError(f"servers: {recorded.source} does not say how many there are; give servers")
     jobs = recorded.fitting(servers)
-    if jobs.jobs < LEAST_JOBS or not jobs.span > 0:
+    if jobs.jobs and not jobs.span > 0:
+        raise TraceError(
+            f"{recorded.source}: all its jobs were submitted at the same time: there are no arrivals to fit"
+        )
+    if jobs.jobs < LEAST_JOBS:
         raise TraceError(f"{recorded.source}: {jobs.jobs} jobs are too few for a model; it takes at least {LEAST_JOBS}")
     tables, group = class_tables(jobs, classes, law)
     seen = burstiness(jobs)
@@ -89,6 +98,8 @@ def fit(
     warnings: tuple[str, ...] = ()
     if process == "mmpp" and seen.cycle:
         warnings += (CYCLE,)
+    if process == "renewal" and seen.regular:
+        warnings += (REGULAR,)
     if compare:
         progress(0.2, "evaluating the model")
         try:

@@ -17,6 +17,7 @@ from loynes.results.records import Threshold
 from loynes.stationary.backward import initial_length
 from loynes.study.options import check_common, check_discipline
 from loynes.study.progress import Progress, silent
+from loynes.study.runfolder import finish, recording
 from loynes.threshold.bracket import bracket
 from loynes.threshold.controls import Mix
 from loynes.threshold.doubling import doubling
@@ -25,6 +26,8 @@ from loynes.threshold.piles import Piles
 METHODS = ("auto", "bracket", "regenerative", "doubling")
 # Cycles a replica should see, on average, for the regenerative formula to be worth its last, unfinished one.
 CYCLES = 8
+# What a run's folder says was asked.
+RECORDED = ("precision", "confidence", "method", "replicas", "max_jobs", "seed", "backend")
 
 
 def stability(
@@ -38,6 +41,7 @@ def stability(
     max_jobs: float | None = None,
     seed: int = 1,
     backend: str = "auto",
+    folder: str | Path | None = None,
     progress: Progress = silent,
 ) -> Threshold:
     """The stability threshold, with a bracket that holds it with the given confidence.
@@ -47,15 +51,36 @@ def stability(
     when two successive estimates agree to the precision. Disciplines: `fcfs`, strictly in turn, on the servers that are
     free first; `random` (random assignment) picks them blindly; `reserving` lets jobs behind a blocked one start on
     servers that it does not take (see docs/resources.md). By default the model's own, `fcfs` unless it says otherwise.
+    With a `folder` the run is recorded there as it goes; asked again after an interruption, it goes on where it was.
     """
-    began = time.perf_counter()
+    began, options = time.perf_counter(), {name: value for name, value in locals().items() if name in RECORDED}
     check_common(precision=precision, confidence=confidence, seed=seed, replicas=replicas, max_jobs=max_jobs)
     check_discipline(discipline)
     if method not in METHODS:
         raise UsageError(f"method {method!r}: must be one of {', '.join(METHODS)}")
+    choose(backend)
+    model = load(model).with_discipline(discipline)
+    with recording(folder, "stability", model, options):
+        found = _stability(model, began=began, progress=progress, **options)
+    finish(folder, found)
+    return found
+
+
+def _stability(
+    model: Model,
+    *,
+    precision: float,
+    confidence: float,
+    method: str,
+    replicas: int | None,
+    max_jobs: float | None,
+    seed: int,
+    backend: str,
+    began: float,
+    progress: Progress,
+) -> Threshold:
     limit = choose(backend).most_jobs
     max_jobs = limit if max_jobs is None else max_jobs
-    model = load(model).with_discipline(discipline)
     table, mix = job_table(model, None), Mix.of(model)
     piles = Piles(
         table,

@@ -22,6 +22,8 @@ LEAST_WINDOWS = 40
 LEAST_JOBS = 4.0
 # A statistic counts as different when it is off by so many of its standard errors.
 SURE = 5.0
+# From this part of gaps of 0 on, jobs are said to come in batches.
+MOST_TOGETHER = 0.2
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class Burstiness:
     rate: float
     gap_cv2: float
     correlation: float
+    together: float  # the part of gaps that are 0
     scale: tuple[float, ...]  # seconds
     dispersion: tuple[float, ...]
     windows: tuple[int, ...]  # how many each dispersion comes from
@@ -55,9 +58,16 @@ class Burstiness:
         return max(self.dispersion) > self.dispersion[-1] * (1.0 + SURE * float(np.sqrt(2.0 / self.windows[-1])))
 
     @property
+    def regular(self) -> bool:
+        """Whether counts disperse surely less, over long times, than independent gaps of this spread would."""
+        return self._off(self.gap_cv2)[-1] < -SURE
+
+    @property
     def kind(self) -> str:
         """The simplest process that these numbers do not speak against."""
-        error = np.sqrt(8.0 / self.jobs)  # of the squared coefficient of variation, for exponential gaps
+        if self.together > MOST_TOGETHER:
+            return "batch"
+        error = np.sqrt(4.0 / self.jobs)  # of the squared coefficient of variation, for exponential gaps
         poisson = abs(self.gap_cv2 - 1.0) <= SURE * error and not self.apart(1.0)
         if poisson and abs(self.correlation) <= SURE / np.sqrt(self.jobs):
             return "poisson"
@@ -77,8 +87,16 @@ def burstiness(trace: Trace) -> Burstiness:
         counts = counts_in(trace.submit, float(scale))
         found.append(float(np.var(counts, ddof=1) / np.mean(counts)) if len(counts) > 1 else 1.0)
         windows.append(len(counts))
+    together = float(np.mean(gaps == 0.0))
     return Burstiness(
-        len(gaps), 1.0 / mean, spread / mean**2, correlation, tuple(map(float, scales)), tuple(found), tuple(windows)
+        len(gaps),
+        1.0 / mean,
+        spread / mean**2,
+        correlation,
+        together,
+        tuple(map(float, scales)),
+        tuple(found),
+        tuple(windows),
     )
 
 

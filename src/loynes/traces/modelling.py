@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from loynes.errors import TraceError
-from loynes.traces.burstiness import Burstiness, counts_in
+from loynes.traces.burstiness import Burstiness, burstiness, counts_in
 from loynes.traces.trace import Trace
 
 Array = NDArray[np.float64]
@@ -18,7 +19,7 @@ Array = NDArray[np.float64]
 MOST_VALUES = 1000
 LARGEST_KEPT = 200
 LAWS = ("empirical", "fit", "exponential", "lognormal")
-PROCESSES = ("auto", "poisson", "renewal", "mmpp", "trace")
+PROCESSES = ("auto", "poisson", "renewal", "mmpp", "batch", "trace")
 
 
 def class_tables(trace: Trace, most: int, law: str) -> tuple[list[dict[str, Any]], NDArray[np.int64]]:
@@ -97,9 +98,24 @@ def arrival_table_of(trace: Trace, seen: Burstiness, process: str) -> dict[str, 
         return {"process": "poisson", "rate": seen.rate}
     if process == "renewal":
         return {"process": "renewal", "gap": law_table(gaps, "empirical")}
+    if process == "batch":
+        starts, sizes = batches_of(trace)
+        inner = burstiness(starts)
+        kind = "renewal" if inner.kind == "batch" else inner.kind
+        values, counts = np.unique(sizes, return_counts=True)
+        size = {"law": "empirical", "values": values.astype(float).tolist(), "weights": counts.astype(float).tolist()}
+        return {"process": "batch", "size": size, "of": arrival_table_of(starts, inner, kind)}
     if process == "trace":
         return {"process": "trace", "gaps": gaps.tolist()}
     return two_phases(trace, seen)
+
+
+def batches_of(trace: Trace) -> tuple[Trace, NDArray[np.int64]]:
+    """Submissions at one instant as one: when they come, and how many jobs each brings."""
+    starts, sizes = np.unique(trace.submit, return_counts=True)
+    if len(starts) < 3:
+        raise TraceError(f"{trace.source}: its jobs come in {len(starts)} batches, too few for a model of them")
+    return replace(trace, submit=starts), sizes
 
 
 def two_phases(trace: Trace, seen: Burstiness) -> dict[str, Any]:

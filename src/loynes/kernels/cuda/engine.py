@@ -62,6 +62,10 @@ class Engine:
         """Workloads that are held, as an ordinary array."""
         return np.asarray(held.get(), np.float64)
 
+    def refill(self, held: Any, array: NDArray[np.float64]) -> None:
+        """Put workloads back where the kernels work on them."""
+        held[...] = self.hold(array)
+
     def run_forward(
         self,
         table: JobTable,
