@@ -6,6 +6,15 @@ from typing import Annotated
 
 import typer
 
+from loynes.cli.replay import (
+    ColumnOption,
+    FormatOption,
+    ServersOption,
+    StrictOption,
+    TraceArgument,
+    column_names,
+)
+
 EPILOG = (
     "Examples:\n\nloynes fit log.swf.gz -o model.toml\n\n"
     "loynes fit jobs.csv --servers 64 --column need=cores --law fit --arrivals mmpp -o model.toml"
@@ -13,12 +22,8 @@ EPILOG = (
 
 
 def fit(
-    trace: Annotated[
-        str, typer.Argument(metavar="TRACE", help="A job log: SWF, Slurm's sacct -P, CSV or Parquet; .gz too.")
-    ],
-    servers: Annotated[
-        int | None, typer.Option("--servers", help="How many servers; default: what the log's header says.")
-    ] = None,
+    trace: TraceArgument,
+    servers: ServersOption = None,
     classes: Annotated[int, typer.Option("--classes", help="At most so many classes; needs are put together.")] = 12,
     law: Annotated[
         str, typer.Option("--law", metavar="empirical|fit|exponential|lognormal", help="For run times.")
@@ -32,17 +37,9 @@ def fit(
     compare: Annotated[
         bool, typer.Option("--compare/--no-compare", help="Evaluate the model, beside the log's replayed waits.")
     ] = True,
-    form: Annotated[
-        str | None,
-        typer.Option("--format", metavar="swf|sacct|csv|parquet", help="Of the log; default by name and contents."),
-    ] = None,
-    column: Annotated[
-        list[str] | None,
-        typer.Option("--column", metavar="NAME=COLUMN", help="Where submit, need, service or wait is. Repeatable."),
-    ] = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Stop at the first damaged line, instead of counting.")
-    ] = False,
+    form: FormatOption = None,
+    column: ColumnOption = None,
+    strict: StrictOption = False,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the random numbers.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")] = False,
     out: Annotated[
@@ -51,7 +48,6 @@ def fit(
 ) -> None:
     """Make a model of a recorded workload, and say how well it reproduces the log's waits."""
     from loynes.cli import output
-    from loynes.cli.replay import column_names
     from loynes.results.fit import check_model_path
     from loynes.traces.read import read_trace
 

@@ -12,24 +12,30 @@ EPILOG = (
 )
 
 
+# What every command on a job log takes.
+TraceArgument = Annotated[
+    str, typer.Argument(metavar="TRACE", help="A job log: SWF, Slurm's sacct -P, CSV or Parquet; .gz too.")
+]
+ServersOption = Annotated[
+    int | None, typer.Option("--servers", help="How many servers; default: what the log's header says.")
+]
+FormatOption = Annotated[
+    str | None,
+    typer.Option("--format", metavar="swf|sacct|csv|parquet", help="Of the log; default by name and contents."),
+]
+ColumnOption = Annotated[
+    list[str] | None,
+    typer.Option("--column", metavar="NAME=COLUMN", help="Where submit, need, service or wait is. Repeatable."),
+]
+StrictOption = Annotated[bool, typer.Option("--strict", help="Stop at the first damaged line, instead of counting.")]
+
+
 def replay(
-    trace: Annotated[
-        str, typer.Argument(metavar="TRACE", help="A job log: SWF, Slurm's sacct -P, CSV or Parquet; .gz too.")
-    ],
-    servers: Annotated[
-        int | None, typer.Option("--servers", help="How many servers; default: what the log's header says.")
-    ] = None,
-    form: Annotated[
-        str | None,
-        typer.Option("--format", metavar="swf|sacct|csv|parquet", help="Of the log; default by name and contents."),
-    ] = None,
-    column: Annotated[
-        list[str] | None,
-        typer.Option("--column", metavar="NAME=COLUMN", help="Where submit, need, service or wait is. Repeatable."),
-    ] = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Stop at the first damaged line, instead of counting.")
-    ] = False,
+    trace: TraceArgument,
+    servers: ServersOption = None,
+    form: FormatOption = None,
+    column: ColumnOption = None,
+    strict: StrictOption = False,
     by: Annotated[
         str | None, typer.Option("--by", metavar="LABEL", help="Classes by a column of the log: queue, user, ...")
     ] = None,
