@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,43 +27,68 @@ MODEL = "five-class-exponential"
 
 @pytest.fixture(autouse=True)
 def _records_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Records every few milliseconds, of short stretches: moments to be killed at."""
-    monkeypatch.setattr(recorded, "EVERY", 0.03)
+    """A record after every short stretch: many moments to be killed at."""
+    monkeypatch.setattr(recorded, "EVERY", 0.0)
     monkeypatch.setattr(recorded, "CHEAP", 0.0)
-    monkeypatch.setattr(recorded, "STRETCH", 1 << 12)
+    monkeypatch.setattr(recorded, "STRETCH", 1 << 13)
+
+
+KILLS = 20
 
 
 @pytest.mark.parametrize("method", ["sandwich", "perfect"])
-def test_a_run_killed_again_and_again(method: str, tmp_path: Path) -> None:
-    """The process dies at random moments, without notice, at least ten times; the result is the same file."""
+def test_a_run_killed_again_and_again(method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process dies twenty times, a random moment after one of its next records; the result is the same file."""
     options = OPTIONS | {"method": method} | ({"samples": 400} if method == "perfect" else {"replicas": 16})
     whole, torn = tmp_path / "whole", tmp_path / "torn"
+    append, records = Journal.append, [0]
+
+    def counted(*arguments: Any) -> None:
+        append(*arguments)
+        records[0] += 1
+
+    monkeypatch.setattr(Journal, "append", counted)
     loynes.evaluate(MODEL, **options, folder=whole)
     assert not (whole / "journal").exists()
-    rng, kills = random.Random(5), 0
-    for _ in range(400):
-        child = os.fork()
-        if child == 0:
-            # No handler: the alarm kills at once, wherever the run is.
-            signal.signal(signal.SIGALRM, signal.SIG_DFL)
-            signal.setitimer(signal.ITIMER_REAL, rng.uniform(0.02, 0.25) if kills < 10 else 60.0)
-            try:
-                loynes.evaluate(MODEL, **options, folder=torn)
-            finally:
-                os._exit(0)
-        _, status = os.waitpid(child, 0)
-        rng.random()
-        if os.WIFSIGNALED(status):
-            kills += 1
-        else:
-            break
-        if kills == 5:
+    assert records[0] >= 2 * KILLS
+    rng = random.Random(5)
+    kills = 0
+    while kills < KILLS and _killed(torn, options, rng.choice([1, 1, 2]), rng.uniform(1e-4, 2e-3)):
+        kills += 1
+        if rng.random() < 0.2:
             with (torn / "journal").open("ab") as file:
                 file.write(b"loynes-1 and then the power went")
-    assert kills >= 5
+    assert kills >= KILLS // 2  # fewer only where the machine is so quick that it was done before
+    monkeypatch.setattr(Journal, "append", append)
+    loynes.resume(torn)
     assert (torn / "result.json").read_bytes() == (whole / "result.json").read_bytes()
     assert loynes.resume(torn).to_json() == loynes.read_result(torn).to_json()
     assert loynes.read_result(torn).seconds > 0
+
+
+def _killed(folder: Path, options: dict[str, Any], after: int, delay: float) -> bool:
+    """A process goes on with the run, and dies without notice so long after so many records; False if it was done."""
+    child = os.fork()
+    if child == 0:
+        append, records = Journal.append, [0]
+
+        def fatal(*arguments: Any) -> None:
+            append(*arguments)
+            records[0] += 1
+            if records[0] == after:
+                # No handler: the alarm ends the process at once, wherever it is.
+                signal.signal(signal.SIGALRM, signal.SIG_DFL)
+                signal.setitimer(signal.ITIMER_REAL, delay)
+            if records[0] > after + 20:  # an alarm that came late
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        Journal.append = fatal  # type: ignore[method-assign]
+        try:
+            loynes.evaluate(MODEL, **options, folder=folder)
+        finally:
+            os._exit(0)
+    _, status = os.waitpid(child, 0)
+    return os.WIFSIGNALED(status)
 
 
 def journal_of(tmp_path: Path) -> Path:
