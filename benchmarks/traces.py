@@ -15,6 +15,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -117,7 +118,7 @@ def main() -> None:
         edges, part = np.array([0.0, np.inf]), slice(0, None if as_runs else 100_000)
         arrays = (trace.need[part], trace.service[part], trace.submit[part])
         run_replay(SERVERS, *(array[:100] for array in arrays), edges, as_runs)
-        seconds = took(lambda: run_replay(SERVERS, *arrays, edges, as_runs))  # noqa: B023
+        seconds = took(partial(run_replay, SERVERS, *arrays, edges, as_runs))
         scale = len(trace.need) / len(arrays[0])
         row(f"the kernel alone, {form}" + (f", from {len(arrays[0])} jobs" if scale > 1 else ""), seconds * scale)
 

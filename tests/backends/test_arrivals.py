@@ -205,7 +205,7 @@ def test_bad_streams() -> None:
         ([second], r"classes\[0\].probability: is missing"),
     ):  # fmt: skip
         with pytest.raises(ModelError, match=said):
-            load({"servers": 4, "classes": classes}).chain  # noqa: B018
+            load({"servers": 4, "classes": classes})
 
 
 def test_a_rate_beside_the_process_sets_its_speed() -> None:

@@ -82,7 +82,7 @@ def _killed(folder: Path, options: dict[str, Any], after: int, delay: float) -> 
             if records[0] > after + 20:  # an alarm that came late
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        Journal.append = fatal  # type: ignore[method-assign]
+        pytest.MonkeyPatch().setattr(Journal, "append", fatal)
         try:
             loynes.evaluate(MODEL, **options, folder=folder)
         finally:
@@ -176,7 +176,7 @@ def test_thresholds_too(tmp_path: Path) -> None:
 def test_a_full_disk(tmp_path: Path) -> None:
     journal = Journal(journal_of(tmp_path))
     journal._file.close()
-    journal._file = open("/dev/full", "r+b", buffering=0)  # noqa: SIM115
+    journal._file = os.fdopen(os.open("/dev/full", os.O_RDWR), "r+b", buffering=0)
     with pytest.raises(LoynesError, match=r"No space left on device; what was recorded before is kept"):
         journal.append(4, "key 4", 0, True, {"W": np.zeros(3)})
     assert len(known(tmp_path / "journal")) == 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -50,9 +51,9 @@ class Pieces(Law):
     """A law whose quantile function is linear between nodes, drawn by a search among them."""
 
     @property
+    @abstractmethod
     def pieces(self) -> Array:
         """Rows of (u, Q(u), slope of Q from there to the next row's u); the first u is 0."""
-        raise NotImplementedError
 
     # By the fields alone: the arrays kept beside them cannot be compared with ==.
     def __eq__(self, other: object) -> bool:

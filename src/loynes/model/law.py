@@ -59,8 +59,11 @@ class Law(Record):
         return np.asarray(1.0 - self.cdf(x))
 
     def log_quantile(self, logit: Array) -> Array:
-        """log Q(u) at u = 1/(1+exp(-logit)), ascending logits, each tail computed from its own side."""
-        raise NotImplementedError(f"{type(self).__name__} has no smooth quantile function")
+        """log Q(u) at u = 1/(1+exp(-logit)), ascending logits, each tail computed from its own side.
+
+        Only laws that are drawn from a table have one.
+        """
+        raise TypeError(f"{type(self).__name__} is not drawn from a table")
 
 
 class Composed(Law):

@@ -49,9 +49,11 @@ def plot_series(result: Replay, ax: Any = None) -> Any:
     queue.stairs(series.jobs_waiting, edges, color="tab:red", label="jobs waiting")
     queue.set_ylim(bottom=0)
     queue.set_ylabel("jobs waiting")
-    ax.set_title(f"{result.name}, {result.servers} servers")
+    ax.set_title(f"{result.name}, {result.servers} servers", pad=26)
     shown = [one.get_legend_handles_labels() for one in (ax, queue)]
-    ax.legend(shown[0][0] + shown[1][0], shown[0][1] + shown[1][1], frameon=False)
+    # Above the axes: a series leaves no corner free.
+    ax.legend(*(shown[0][i] + shown[1][i] for i in (0, 1)), frameon=False, ncols=3, loc="lower center",
+              bbox_to_anchor=(0.5, 1.0))  # fmt: skip
     return ax
 
 

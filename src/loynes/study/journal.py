@@ -49,7 +49,8 @@ class Journal:
         self.calls = 0  # begun so far in this process
         self._places: dict[int, tuple[int, int]] = {}  # call -> where its last record is
         try:
-            self._file: BinaryIO = open(path, "r+b" if path.exists() else "w+b")  # noqa: SIM115
+            # Kept open for as long as the run lasts, made if need be, never emptied.
+            self._file: BinaryIO = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+b")
             self._end = self._scan()
             self._file.truncate(self._end)
         except OSError as error:
