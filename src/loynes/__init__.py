@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from loynes.results.fit import FittedModel
     from loynes.results.records import Evaluation, Threshold, read_result
     from loynes.results.replay import Replay
+    from loynes.results.samples import SampleFile
     from loynes.stationary.certificate import Certificate, NoCertificate
     from loynes.study.certify import certify
     from loynes.study.check import check
@@ -106,6 +107,7 @@ __all__ = [
     "Recorded",
     "Renewal",
     "Replay",
+    "SampleFile",
     "SamplingError",
     "Scipy",
     "Shifted",
@@ -144,6 +146,7 @@ _HOMES = {
     "Exact": "loynes.results.exact",
     "FittedModel": "loynes.results.fit",
     "Replay": "loynes.results.replay",
+    "SampleFile": "loynes.results.samples",
     "Threshold": "loynes.results.records",
     "Trace": "loynes.traces.trace",
     "read_result": "loynes.results.records",

@@ -9,6 +9,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +20,11 @@ import pytest
 
 import loynes
 from loynes.errors import LoynesError, UsageError
-from loynes.study import recorded
+from loynes.study import recorded, stretched
 from loynes.study.journal import Journal
 from loynes.study.runfolder import differences
 
-OPTIONS = {"load": 0.75, "precision": 0.03, "seed": 3, "confidence": 0.99}
+OPTIONS = {"load": 0.6, "precision": 0.06, "seed": 3, "confidence": 0.99}
 MODEL = "five-class-exponential"
 
 
@@ -30,65 +33,121 @@ def _records_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """A record after every short stretch: many moments to be killed at."""
     monkeypatch.setattr(recorded, "EVERY", 0.0)
     monkeypatch.setattr(recorded, "CHEAP", 0.0)
-    monkeypatch.setattr(recorded, "STRETCH", 1 << 13)
+    monkeypatch.setattr(stretched, "STRETCH", 1 << 12)
+    monkeypatch.setattr(stretched, "LONG", 0.0)
 
 
 KILLS = 20
 
 
-@pytest.mark.parametrize("method", ["sandwich", "perfect"])
-def test_a_run_killed_again_and_again(method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The process dies twenty times, a random moment after one of its next records; the result is the same file."""
-    options = OPTIONS | {"method": method} | ({"samples": 400} if method == "perfect" else {"replicas": 16})
-    whole, torn = tmp_path / "whole", tmp_path / "torn"
+def records_of(monkeypatch: pytest.MonkeyPatch, run: Callable[[], Any]) -> int:
+    """How many records a run writes."""
     append, records = Journal.append, [0]
 
     def counted(*arguments: Any) -> None:
         append(*arguments)
         records[0] += 1
 
-    monkeypatch.setattr(Journal, "append", counted)
-    loynes.evaluate(MODEL, **options, folder=whole)
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "append", counted)
+        run()
+    return records[0]
+
+
+@pytest.mark.parametrize("method", ["sandwich", "perfect"])
+def test_a_run_killed_at_random_moments(method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty times SIGKILL, a random moment after a random record; each time the run goes on to the same file."""
+    options = OPTIONS | {"method": method} | ({"samples": 400} if method == "perfect" else {"replicas": 8})
+    whole = tmp_path / "whole"
+    count = records_of(monkeypatch, lambda: loynes.evaluate(MODEL, **options, folder=whole))
     assert not (whole / "journal").exists()
-    assert records[0] >= 2 * KILLS
+    assert count >= 2 * KILLS
     rng = random.Random(5)
     kills = 0
-    while kills < KILLS and _killed(torn, options, rng.choice([1, 1, 2]), rng.uniform(1e-4, 2e-3)):
+    for attempt in range(3 * KILLS):
+        torn = tmp_path / f"torn {attempt}"
+        if not killed(torn, options, rng.randrange(1, count - 2), rng.uniform(0, 2e-3)):
+            continue  # it was done before
         kills += 1
         if rng.random() < 0.2:
             with (torn / "journal").open("ab") as file:
                 file.write(b"loynes-1 and then the power went")
-    assert kills >= KILLS // 2  # fewer only where the machine is so quick that it was done before
-    monkeypatch.setattr(Journal, "append", append)
-    loynes.resume(torn)
-    assert (torn / "result.json").read_bytes() == (whole / "result.json").read_bytes()
-    assert loynes.resume(torn).to_json() == loynes.read_result(torn).to_json()
-    assert loynes.read_result(torn).seconds > 0
+        loynes.resume(torn)
+        assert (torn / "result.json").read_bytes() == (whole / "result.json").read_bytes()
+        shutil.rmtree(torn)
+        if kills == KILLS:
+            break
+    assert kills == KILLS
+    assert loynes.resume(whole).to_json() == loynes.read_result(whole).to_json()
+    assert loynes.read_result(whole).seconds > 0
 
 
-def _killed(folder: Path, options: dict[str, Any], after: int, delay: float) -> bool:
-    """A process goes on with the run, and dies without notice so long after so many records; False if it was done."""
+def killed(folder: Path, options: dict[str, Any], after: int, delay: float) -> bool:
+    """A process runs, and is killed so long after so many records; False if it was done before."""
+    ready, tell = os.pipe()
     child = os.fork()
     if child == 0:
         append, records = Journal.append, [0]
 
-        def fatal(*arguments: Any) -> None:
+        def counted(*arguments: Any) -> None:
             append(*arguments)
             records[0] += 1
             if records[0] == after:
-                # No handler: the alarm ends the process at once, wherever it is.
-                signal.signal(signal.SIGALRM, signal.SIG_DFL)
-                signal.setitimer(signal.ITIMER_REAL, delay)
-            if records[0] > after + 20:  # an alarm that came late
-                os.kill(os.getpid(), signal.SIGKILL)
+                os.write(tell, b"!")
 
-        pytest.MonkeyPatch().setattr(Journal, "append", fatal)
+        pytest.MonkeyPatch().setattr(Journal, "append", counted)
         try:
             loynes.evaluate(MODEL, **options, folder=folder)
         finally:
             os._exit(0)
+    os.close(tell)
+    os.read(ready, 1)
+    os.close(ready)
+    time.sleep(delay)
+    os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     return os.WIFSIGNALED(status)
+
+
+def test_samples_come_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts that are there and unaltered are not made again; the result is the same file."""
+    monkeypatch.setattr(import_module("loynes.study.sample"), "PART", 64)
+    ask = {"load": 0.5, "samples": 300, "method": "backward"}
+    whole, torn = tmp_path / "whole", tmp_path / "torn"
+    found = loynes.sample(MODEL, whole, **ask)
+    assert [part["samples"] for part in found.parts] == [64, 64, 64, 64, 44]
+
+    class StoppedError(Exception):
+        pass
+
+    def stop(share: float, text: str) -> None:
+        if text.startswith("192 of"):
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        loynes.sample(MODEL, torn, **ask, progress=stop)
+    assert sorted(path.name for path in torn.glob("*.parquet")) == ["part-00000.parquet", "part-00001.parquet"]
+    (torn / "part-00001.parquet").write_bytes(b"altered")
+    first = (torn / "part-00000.parquet").stat().st_mtime_ns
+    again = loynes.resume(torn)
+    assert (torn / "part-00000.parquet").stat().st_mtime_ns == first
+    assert (torn / "result.json").read_bytes() == (whole / "result.json").read_bytes()
+    for part in found.parts:
+        assert (torn / part["file"]).read_bytes() == (whole / part["file"]).read_bytes()
+    assert not list(torn.glob("*journal*"))
+    assert isinstance(again, loynes.SampleFile)
+    assert loynes.read_result(torn).jobs == found.jobs
+    with pytest.raises(UsageError, match="a path or a folder"):
+        loynes.sample(MODEL, load=0.5)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_read_only_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    folder.chmod(0o555)
+    with pytest.raises(UsageError, match="cannot be written"):
+        loynes.evaluate(MODEL, load=0.5, folder=folder)
 
 
 def journal_of(tmp_path: Path) -> Path:

@@ -48,12 +48,13 @@ def fit(
 ) -> None:
     """Make a model of a recorded workload, and say how well it reproduces the log's waits."""
     from loynes.cli import output
+    from loynes.cli.watch import watching
     from loynes.results.fit import check_model_path
     from loynes.traces.read import read_trace
 
     if out is not None:
         check_model_path(out)
-    with output.watching(f"{trace}: fit") as progress:
+    with watching(f"{trace}: fit") as progress:
         progress(0.0, "reading")
         recorded = read_trace(trace, format=form, columns=column_names(column), strict=strict)
         from loynes.study.fit import fit as ask

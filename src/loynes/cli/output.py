@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-import warnings as python_warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from loynes.errors import LoynesWarning, UsageError
+from loynes.errors import UsageError
 from loynes.results.files import check_writable, is_file_path
-from loynes.results.records import Result
 from loynes.results.table import Table
-from loynes.study.progress import Progress, silent
 
 # Wide enough that no column is folded when output goes to a file or a pipe.
 PLAIN_WIDTH = 160
@@ -65,51 +60,14 @@ def run_folder(path: str | None) -> str | None:
     return path if path is not None and not is_file_path(path) else None
 
 
-def result(found: Result, shown: list[Table], as_json: bool, path: str | None) -> None:
+def result(found: Any, as_json: bool, path: str | None) -> None:
     """Show a result, then write it: what was computed is not lost if it cannot be written."""
     if as_json:
         document(found.to_dict())
     else:
-        tables(*shown)
-        sure = f"{100 * found.confidence:.7g}% intervals from {found.replicas} replicas"
-        print(f"{found.method}, {sure}, {found.jobs:.3g} jobs, {found.seconds:.1f} s, seed {found.seed}")
-        why = getattr(found, "why", "")
-        if why:
-            print(f"no certificate: {why}")
+        tables(*found.tables)
+        if found.footer:
+            print(found.footer)
         warn(found.warnings)
     if path is not None and run_folder(path) is None:  # a run folder has it already
         found.save(path)
-
-
-@contextmanager
-def watching(title: str, folder: str | None = None) -> Iterator[Progress]:
-    """A progress bar with elapsed time and the current interval, on a terminal only; an interrupt ends the program."""
-    with python_warnings.catch_warnings():
-        # Warnings are part of the result, which prints them.
-        python_warnings.simplefilter("ignore", LoynesWarning)
-        try:
-            with _bar(title) if sys.stderr.isatty() else nullcontext(silent) as progress:
-                yield progress
-        except KeyboardInterrupt:
-            safe = (
-                f"what was done is in {folder}; go on with: loynes resume {folder}" if folder else "nothing was written"
-            )
-            print(f"loynes: interrupted; {safe}", file=sys.stderr)
-            raise SystemExit(130) from None
-
-
-@contextmanager
-def _bar(title: str) -> Iterator[Progress]:
-    from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bar
-
-    columns = (
-        TextColumn("{task.fields[title]}", markup=False),
-        BarColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}", markup=False),
-    )
-    with Bar(*columns, console=Console(file=sys.stderr), transient=True) as bar:
-        task = bar.add_task("compiling", total=1.0, title=title)
-        yield lambda share, text: bar.update(task, completed=share, description=text)

@@ -55,13 +55,14 @@ def replay(
 ) -> None:
     """Run a recorded workload through the recurrence, first come, first served."""
     from loynes.cli import output
+    from loynes.cli.watch import watching
     from loynes.results.replay import check_path
     from loynes.traces.read import read_trace
 
     if out is not None:
         check_path(out)
     columns = column_names(column)
-    with output.watching(f"{trace}: replay") as progress:
+    with watching(f"{trace}: replay") as progress:
         progress(0.0, "reading")
         recorded = read_trace(trace, format=form, columns=columns, strict=strict)
         progress(0.5, f"{recorded.jobs} jobs")

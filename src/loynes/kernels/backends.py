@@ -22,33 +22,37 @@ MOST_ON_GPU = 28_000
 MOST_OF_SEVERAL_KINDS = 4096
 
 
-# What engines pass through on their way out: a study may want their work recorded, or done elsewhere.
-_decorate: ContextVar[Callable[[Any], Any]] = ContextVar("decorate", default=lambda engine: engine)
+def backend(name: str) -> Any:
+    """The engine of a backend, with the functions of `kernels/cpu/engine.py`; `auto` is the CPU (see `settle`)."""
+    if name not in NAMES:
+        raise UsageError(f"backend {name!r}: must be one of {', '.join(NAMES)}")
+    return _maker.get()(name)
+
+
+Maker = Callable[[str], Any]
 
 
 @contextmanager
-def decorated(decorate: Callable[[Any], Any]) -> Iterator[None]:
-    """Within it, every engine that is asked for is decorated so."""
-    token = _decorate.set(decorate)
+def wrapped(wrap: Callable[[str, Maker], Any]) -> Iterator[None]:
+    """Within it, whoever asks for an engine gets wrap(name, how engines were made before): recorded, or elsewhere."""
+    before = _maker.get()
+    token = _maker.set(lambda name: wrap(name, before))
     try:
         yield
     finally:
-        _decorate.reset(token)
+        _maker.reset(token)
 
 
-def backend(name: str) -> Any:
-    """The engine of a backend, with the functions of `kernels/cpu/engine.py`; `auto` is the CPU (see `settle`)."""
-    return _decorate.get()(_plain(name))
-
-
-def _plain(name: str) -> Any:
-    if name not in NAMES:
-        raise UsageError(f"backend {name!r}: must be one of {', '.join(NAMES)}")
+def plain(name: str) -> Any:
+    """The engine itself, on this machine."""
     if name.startswith("cuda"):
         return _cuda(64 if name == "cuda:64" else 32)
     from loynes.kernels.cpu import engine
 
     return engine
+
+
+_maker: ContextVar[Maker] = ContextVar("maker", default=plain)
 
 
 def warm_up(name: str) -> None:

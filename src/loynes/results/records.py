@@ -15,6 +15,7 @@ from loynes.model.cluster import Model
 from loynes.results.files import check_writable, is_file_path, write_text
 from loynes.results.metrics import System, Waits
 from loynes.results.replay import Replay
+from loynes.results.samples import SampleFile
 from loynes.results.table import Table
 from loynes.stationary.certificate import Certificate
 
@@ -66,6 +67,10 @@ class Threshold:
     def tables(self) -> list[Table]:
         """What the terminal shows."""
         return [self.summary]
+
+    @property
+    def footer(self) -> str:
+        return _footer(self)
 
     def to_dict(self) -> dict[str, Any]:
         lost = {kind: {"hol_loss_saturated": loss.to_dict()} for kind, loss in self.resources.items()}
@@ -158,6 +163,10 @@ class Evaluation:
         """What the terminal shows."""
         return [self.summary, self.system_summary, self.certificate_summary]
 
+    @property
+    def footer(self) -> str:
+        return _footer(self) + (f"\nno certificate: {self.why}" if self.why else "")
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "model": self.model.identity(),
@@ -217,6 +226,12 @@ def _how(record: Result, *names: str) -> dict[str, Any]:
     }
 
 
+def _footer(record: Result) -> str:
+    """How it was found, in a line."""
+    sure = f"{100 * record.confidence:.7g}% intervals from {record.replicas} replicas"
+    return f"{record.method}, {sure}, {record.jobs:.3g} jobs, {record.seconds:.1f} s, seed {record.seed}"
+
+
 def _read_model(data: dict[str, Any]) -> Model:
     return Model.model_validate(data["model"]["definition"])
 
@@ -237,15 +252,20 @@ def save(record: Result, path: str | Path) -> None:
         case ending if is_file_path(target):
             raise UsageError(f"{path}: results are written to .json, .csv or a run folder, not to {ending}")
         case _:
-            target.mkdir(parents=True, exist_ok=True)
-            data = record.to_dict()
-            timing = {"seconds": data.pop("seconds")}
-            write_text(target / "model.toml", record.model.to_toml())
-            write_text(target / "timing.json", _dump(timing))
-            write_text(target / "result.json", _dump(data))
+            save_folder(record, target)
 
 
-def read_result(path: str | Path) -> Result | Replay:
+def save_folder(record: Result | SampleFile, folder: Path) -> None:
+    """result.json, which is the same for the same work, timing.json and model.toml."""
+    folder.mkdir(parents=True, exist_ok=True)
+    data = record.to_dict()
+    timing = {"seconds": data.pop("seconds")}
+    write_text(folder / "model.toml", record.model.to_toml())
+    write_text(folder / "timing.json", _dump(timing))
+    write_text(folder / "result.json", _dump(data))
+
+
+def read_result(path: str | Path) -> Result | Replay | SampleFile:
     """A result saved as .json, or the result of a run folder."""
     source = Path(path)
     timing = source / "timing.json"
@@ -256,6 +276,8 @@ def read_result(path: str | Path) -> Result | Replay:
             data |= json.loads(timing.read_text(encoding="utf-8"))
         if data.get("method") == "replay":
             return Replay.from_dict(data)
+        if "longest" in data:
+            return SampleFile.from_dict(data, Path(path))
         return Evaluation.from_dict(data) if "overall" in data else Threshold.from_dict(data)
     except OSError as error:
         raise LoynesError(f"{source}: cannot be read: {error.strerror}") from None

@@ -34,8 +34,12 @@ class Samples:
 
     @property
     def jobs(self) -> int:
-        """Job steps made: n + 2n + ... up to each sample's last length."""
-        return int(np.sum(2 * self.length - (self.length >> self.doublings)))
+        return steps(self.length, self.doublings)
+
+
+def steps(length: NDArray[np.int64], doublings: NDArray[np.int64]) -> int:
+    """Job steps made: n + 2n + ... up to each sample's last length."""
+    return int(np.sum(2 * length - (length >> doublings)))
 
 
 def rarest(table: JobTable) -> float:

@@ -18,9 +18,10 @@ from loynes.model import load as read
 from loynes.results.records import Evaluation
 from loynes.study.check import moment_warnings
 from loynes.study.options import DELTA, asked_rate, check_common, check_discipline, cpu_seconds
-from loynes.study.progress import Progress, silent
+from loynes.study.progress import Progress, heard_by, silent
 from loynes.study.runfolder import finish, recording
 from loynes.study.runs import Run
+from loynes.study.spread import spread_over
 
 # Method -> the options that mean something to it alone.
 METHODS = {
@@ -56,6 +57,7 @@ def evaluate(
     seed: int = 1,
     backend: str = "auto",
     folder: str | Path | None = None,
+    executor: Any = None,
     progress: Progress = silent,
 ) -> Evaluation:
     """Waits of every class, and the state of the cluster, at one arrival rate.
@@ -76,7 +78,8 @@ def evaluate(
     enough, by default, to see every class) and double until `confirmations` (1) successive workloads are equal.
 
     With a `folder` the run is recorded there as it goes, and its result in the end; asked again after an interruption,
-    it goes on where it was, to the same bytes.
+    it goes on where it was, to the same bytes. With an `executor` (a Dask client or any concurrent.futures.Executor)
+    its workers simulate: also to the same bytes.
     """
     began, options = time.perf_counter(), {name: value for name, value in locals().items() if name in RECORDED}
     if method not in METHODS:
@@ -107,10 +110,11 @@ def evaluate(
     if not all(0 <= x < math.inf for x in options["exceeds"]):
         raise UsageError("exceeds: must be finite times of at least 0")
     check_discipline(discipline)
-    choose(backend)
     model = read(model).with_discipline(discipline)
-    with recording(folder, "evaluate", model, options):
-        found = _evaluate(model, began=began, progress=progress, **options)
+    with spread_over(executor), heard_by(progress):
+        choose(backend)
+        with recording(folder, "evaluate", model, options):
+            found = _evaluate(model, began=began, progress=progress, **options)
     finish(folder, found)
     for text in found.warnings:
         python_warnings.warn(text, LoynesWarning, stacklevel=2)

@@ -10,26 +10,30 @@ from loynes.errors import UsageError
 from loynes.kernels.cpu.compiled import FINGERPRINT
 from loynes.model import load
 from loynes.results.records import Evaluation, Threshold, read_result
+from loynes.results.samples import SampleFile
 from loynes.study.evaluate import evaluate
 from loynes.study.progress import Progress, silent
 from loynes.study.runfolder import complete, question
+from loynes.study.sample import sample
 from loynes.study.stability import stability
 
-COMMANDS: dict[str, Any] = {"evaluate": evaluate, "stability": stability}
+COMMANDS: dict[str, Any] = {"evaluate": evaluate, "stability": stability, "sample": sample}
 
 
-def resume(folder: str | Path, *, progress: Progress = silent) -> Evaluation | Threshold:
+def resume(
+    folder: str | Path, *, executor: Any = None, progress: Progress = silent
+) -> Evaluation | Threshold | SampleFile:
     """The result of a run folder: read, if the run was complete; else computed from where it was stopped.
 
     The result is the same, to the last byte, as that of a run that was never stopped. A folder of another version of
-    loynes is refused.
+    loynes is refused. An `executor` may do the work, whoever did it before.
     """
     asked = question(folder)
     if asked["command"] not in COMMANDS:
         raise UsageError(f"{folder}: a run of {asked['command']!r} cannot be resumed")
     if complete(folder):
         found = read_result(folder)
-        assert isinstance(found, Evaluation | Threshold)
+        assert isinstance(found, Evaluation | Threshold | SampleFile)
         return found
     for what, now in (("version", __version__), ("kernels", FINGERPRINT[:16])):
         if asked.get(what) != now:
@@ -38,5 +42,6 @@ def resume(folder: str | Path, *, progress: Progress = silent) -> Evaluation | T
                 "differ; resume it with that one, or begin anew in another folder"
             )
     ask = COMMANDS[asked["command"]]
-    result: Evaluation | Threshold = ask(load(asked["model"]), **asked["options"], folder=folder, progress=progress)
+    ways: dict[str, Any] = {"folder": folder, "executor": executor, "progress": progress}
+    result: Evaluation | Threshold | SampleFile = ask(load(asked["model"]), **asked["options"], **ways)
     return result

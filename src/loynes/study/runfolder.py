@@ -14,10 +14,11 @@ from typing import Any
 
 from loynes._version import __version__
 from loynes.errors import LoynesError, UsageError
-from loynes.kernels.backends import decorated
+from loynes.kernels.backends import wrapped
 from loynes.kernels.cpu.compiled import FINGERPRINT
 from loynes.model import Model
 from loynes.results.files import check_writable, is_file_path, write_text
+from loynes.results.records import save_folder
 from loynes.study.journal import Journal
 from loynes.study.recorded import RecordedEngine
 
@@ -27,24 +28,41 @@ RUN, JOURNAL, RESULT = "run.json", "journal", "result.json"
 @contextmanager
 def recording(folder: str | Path | None, command: str, model: Model, options: dict[str, Any]) -> Iterator[None]:
     """While this lasts, engines record what they do in the folder; None for no folder."""
-    if folder is None:
+    with journal_of(folder, command, model, options) as journal, recorded_in(journal):
         yield
+
+
+@contextmanager
+def journal_of(
+    folder: str | Path | None, command: str, model: Model, options: dict[str, Any]
+) -> Iterator[Journal | None]:
+    """The journal of a run folder, which is made, or found to be of the same question."""
+    if folder is None:
+        yield None
         return
     place = Path(folder)
-    asked = _question(command, model, options)
-    _prepare(place, asked)
+    _prepare(place, _question(command, model, options))
     journal = Journal(place / JOURNAL)
     try:
-        with decorated(lambda engine: RecordedEngine(engine, journal)):
-            yield
+        yield journal
     finally:
         journal.close()
+
+
+@contextmanager
+def recorded_in(journal: Journal | None) -> Iterator[None]:
+    """While this lasts, engines record what they do in the journal, if there is one."""
+    if journal is None:
+        yield
+        return
+    with wrapped(lambda name, make: RecordedEngine(make(name), journal)):
+        yield
 
 
 def finish(folder: str | Path | None, result: Any) -> None:
     """Write the result, whole, and let go of the journal."""
     if folder is not None:
-        result.save(folder)
+        save_folder(result, Path(folder))
         (Path(folder) / JOURNAL).unlink(missing_ok=True)
 
 

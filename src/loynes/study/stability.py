@@ -16,8 +16,9 @@ from loynes.model import Model, load
 from loynes.results.records import Threshold
 from loynes.stationary.backward import initial_length
 from loynes.study.options import check_common, check_discipline
-from loynes.study.progress import Progress, silent
+from loynes.study.progress import Progress, heard_by, silent
 from loynes.study.runfolder import finish, recording
+from loynes.study.spread import spread_over
 from loynes.threshold.bracket import bracket
 from loynes.threshold.controls import Mix
 from loynes.threshold.doubling import doubling
@@ -42,6 +43,7 @@ def stability(
     seed: int = 1,
     backend: str = "auto",
     folder: str | Path | None = None,
+    executor: Any = None,
     progress: Progress = silent,
 ) -> Threshold:
     """The stability threshold, with a bracket that holds it with the given confidence.
@@ -52,16 +54,18 @@ def stability(
     free first; `random` (random assignment) picks them blindly; `reserving` lets jobs behind a blocked one start on
     servers that it does not take (see docs/resources.md). By default the model's own, `fcfs` unless it says otherwise.
     With a `folder` the run is recorded there as it goes; asked again after an interruption, it goes on where it was.
+    With an `executor` (a Dask client or any concurrent.futures.Executor) its workers simulate, to the same result.
     """
     began, options = time.perf_counter(), {name: value for name, value in locals().items() if name in RECORDED}
     check_common(precision=precision, confidence=confidence, seed=seed, replicas=replicas, max_jobs=max_jobs)
     check_discipline(discipline)
     if method not in METHODS:
         raise UsageError(f"method {method!r}: must be one of {', '.join(METHODS)}")
-    choose(backend)
     model = load(model).with_discipline(discipline)
-    with recording(folder, "stability", model, options):
-        found = _stability(model, began=began, progress=progress, **options)
+    with spread_over(executor), heard_by(progress):
+        choose(backend)
+        with recording(folder, "stability", model, options):
+            found = _stability(model, began=began, progress=progress, **options)
     finish(folder, found)
     return found
 

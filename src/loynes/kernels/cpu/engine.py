@@ -101,13 +101,14 @@ def run_pile(
     done: Done = None,
     workers: int | None = None,
     places: Places = None,
+    first_replica: int = 0,
 ) -> None:
-    """Pile jobs begin .. end-1 on all replicas (rows of H)."""
+    """Pile jobs begin .. end-1 on replicas first_replica, first_replica + 1, ... (rows of H)."""
     as_runs, stride, key, at = use_runs(table), look_every(table), np.uint64(seed), _places(places, len(H))
 
     def task(rows: slice, start: int, stop: int) -> None:
-        part = Heap(*_views(heap, rows))
-        pile(table, needs, blockers, as_runs, stride, key, stream, rows.start, start, stop, H[rows], at[rows], part)
+        part, first = Heap(*_views(heap, rows)), first_replica + rows.start
+        pile(table, needs, blockers, as_runs, stride, key, stream, first, start, stop, H[rows], at[rows], part)
 
     _over(begin, end, len(H), task, done, workers)
 
@@ -125,14 +126,15 @@ def run_random_pile(
     done: Done = None,
     workers: int | None = None,
     places: Places = None,
+    first_replica: int = 0,
 ) -> None:
     """As `run_pile`, with every job's servers drawn at random; rows of H are in no order."""
     key, at = np.uint64(seed), _places(places, len(H))
     table = table._replace(specific=np.zeros_like(table.specific))  # the kernel draws them itself
 
     def task(rows: slice, start: int, stop: int) -> None:
-        part = Heap(*_views(heap, rows))
-        random_pile(table, blockers, key, stream, rows.start, start, stop, H[rows], at[rows], part)
+        part, first = Heap(*_views(heap, rows)), first_replica + rows.start
+        random_pile(table, blockers, key, stream, first, start, stop, H[rows], at[rows], part)
 
     _over(begin, end, len(H), task, done, workers)
 
@@ -147,13 +149,14 @@ def run_regeneration(
     heap: Heap,
     done: Done = None,
     workers: int | None = None,
+    first_replica: int = 0,
 ) -> None:
     """Pile on from job `begin` until a job that needs all servers has left each replica's pile flat."""
     as_runs, key = use_runs(table), np.uint64(seed)
 
     def task(rows: slice) -> None:
-        part = Heap(*_views(heap, rows))
-        regenerate(table, blockers, as_runs, key, stream, rows.start, begin, H[rows], part)
+        part, first = Heap(*_views(heap, rows)), first_replica + rows.start
+        regenerate(table, blockers, as_runs, key, stream, first, begin, H[rows], part)
 
     run_lines((iter([partial(task, rows)]) for rows in _groups(len(H), 1, workers)), workers, done)
 
@@ -195,12 +198,14 @@ def run_sandwich(
     done: Done = None,
     workers: int | None = None,
     places: Places = None,
+    first_replica: int = 0,
 ) -> None:
     """Pairs of chains low[r] <= high[r] through jobs begin .. end-1; met[r] becomes when they first were equal."""
     as_runs, key, at = use_runs(table), np.uint64(seed), _places(places, len(low))
 
     def task(rows: slice, start: int, stop: int) -> None:
-        sandwich(table, as_runs, key, stream, rows.start, start, stop, low[rows], high[rows], at[rows], met[rows])
+        first, pairs = first_replica + rows.start, (low[rows], high[rows], at[rows], met[rows])
+        sandwich(table, as_runs, key, stream, first, start, stop, *pairs)
 
     _over(begin, end, len(low), task, done, workers)
 
@@ -240,13 +245,14 @@ def run_driven(
     height: NDArray[np.float64],
     time: NDArray[np.float64],
     workers: int | None = None,
+    first_replica: int = 0,
 ) -> None:
     """Piles of the `length` jobs before job 0, and the time they took, for arrival processes at these places then."""
     as_runs, key = use_runs(table), np.uint64(seed)
 
     def task(rows: slice) -> None:
         out = (places[rows], height[rows], time[rows])
-        driven(table, as_runs, key, stream, rows.start, length, *out)
+        driven(table, as_runs, key, stream, first_replica + rows.start, length, *out)
 
     run_lines((iter([partial(task, rows)]) for rows in _groups(len(places), length, workers)), workers, None)
 

@@ -142,9 +142,10 @@ class Engine:
         done: Done = None,
         workers: int | None = None,
         places: Places = None,
+        first_replica: int = 0,
     ) -> None:
-        """Pile jobs begin .. end-1 on all replicas (rows of H)."""
-        self._pile(table, needs, blockers, seed, stream, begin, end, False, H, heap, done)
+        """Pile jobs begin .. end-1 on replicas first_replica, first_replica + 1, ... (rows of H)."""
+        self._pile(table, needs, blockers, seed, stream, begin, end, False, H, heap, done, first_replica)
 
     def run_regeneration(
         self,
@@ -157,9 +158,10 @@ class Engine:
         heap: Heap,
         done: Done = None,
         workers: int | None = None,
+        first_replica: int = 0,
     ) -> None:
         """Pile on from job `begin` until a job that needs all servers has left each replica's pile flat."""
-        self._pile(table, None, blockers, seed, stream, begin, begin + BLOCK, True, H, heap, done)
+        self._pile(table, None, blockers, seed, stream, begin, begin + BLOCK, True, H, heap, done, first_replica)
 
     def _pile(
         self,
@@ -174,6 +176,7 @@ class Engine:
         H: Any,
         heap: Heap,
         done: Done,
+        first_replica: int,
     ) -> None:
         cp = cupy()
         count = len(H)
@@ -186,7 +189,7 @@ class Engine:
             kernel(
                 count,
                 np.uint32(stream),
-                np.uint32(0),
+                np.uint32(first_replica),
                 np.int64(start),
                 np.int64(stop),
                 np.int32(count),
@@ -213,6 +216,7 @@ class Engine:
         done: Done = None,
         workers: int | None = None,
         places: Places = None,
+        first_replica: int = 0,
     ) -> None:
         """Pairs of chains low[r] <= high[r] through jobs begin .. end-1; met[r] becomes when they first were equal."""
         cp = cupy()
@@ -222,7 +226,7 @@ class Engine:
             kernel(
                 len(low),
                 np.uint32(stream),
-                np.uint32(0),
+                np.uint32(first_replica),
                 np.int64(start),
                 np.int64(stop),
                 np.int32(len(low)),
