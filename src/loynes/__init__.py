@@ -56,21 +56,28 @@ if TYPE_CHECKING:
         from_scipy,
         load,
     )
+    from loynes.results.comparison import Comparison
     from loynes.results.exact import Exact
     from loynes.results.fit import FittedModel
-    from loynes.results.records import Evaluation, Threshold, read_result
+    from loynes.results.plan import Plan
+    from loynes.results.reading import read_result
+    from loynes.results.records import Evaluation, Threshold
     from loynes.results.replay import Replay
     from loynes.results.samples import SampleFile
+    from loynes.results.sweep import Sweep
     from loynes.stationary.certificate import Certificate, NoCertificate
     from loynes.study.certify import certify
     from loynes.study.check import check
+    from loynes.study.compare import compare
     from loynes.study.evaluate import evaluate
     from loynes.study.exact import exact
     from loynes.study.fit import fit
+    from loynes.study.plan import plan
     from loynes.study.replay import replay
     from loynes.study.resume import resume
     from loynes.study.sample import sample
     from loynes.study.stability import stability
+    from loynes.study.sweep import sweep
     from loynes.traces.read import read_trace
     from loynes.traces.trace import Trace
 
@@ -78,6 +85,7 @@ __all__ = [
     "Batch",
     "BoundedPareto",
     "Certificate",
+    "Comparison",
     "Coxian",
     "Deterministic",
     "Empirical",
@@ -102,6 +110,7 @@ __all__ = [
     "NoCertificate",
     "Pareto",
     "PhaseType",
+    "Plan",
     "Poisson",
     "Quantiles",
     "Recorded",
@@ -111,6 +120,7 @@ __all__ = [
     "SamplingError",
     "Scipy",
     "Shifted",
+    "Sweep",
     "Threshold",
     "Trace",
     "TraceError",
@@ -123,17 +133,20 @@ __all__ = [
     "builtin_names",
     "certify",
     "check",
+    "compare",
     "evaluate",
     "exact",
     "fit",
     "from_scipy",
     "load",
+    "plan",
     "read_result",
     "read_trace",
     "replay",
     "resume",
     "sample",
     "stability",
+    "sweep",
 ]
 
 # Where a public name lives, if not in loynes.model; loaded on first use, so that `import loynes` costs nothing.
@@ -149,7 +162,13 @@ _HOMES = {
     "SampleFile": "loynes.results.samples",
     "Threshold": "loynes.results.records",
     "Trace": "loynes.traces.trace",
-    "read_result": "loynes.results.records",
+    "read_result": "loynes.results.reading",
+    "Comparison": "loynes.results.comparison",
+    "Plan": "loynes.results.plan",
+    "Sweep": "loynes.results.sweep",
+    "compare": "loynes.study.compare",
+    "plan": "loynes.study.plan",
+    "sweep": "loynes.study.sweep",
     "check": "loynes.study.check",
     "evaluate": "loynes.study.evaluate",
     "exact": "loynes.study.exact",

@@ -37,7 +37,10 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON documen
 OutOption = Annotated[
     str | None,
     typer.Option(
-        "-o", "--output", metavar="PATH", help="Also write the result: a .json or .csv file, else a run folder."
+        "-o",
+        "--output",
+        metavar="PATH",
+        help="Also write the result: a .json, .csv, .parquet or .html file, else a run folder.",
     ),
 ]
 DeltaOption = Annotated[

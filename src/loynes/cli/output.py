@@ -44,14 +44,14 @@ def check_target(path: str | None) -> None:
     if path is None:
         return
     check_writable(path)
-    if is_file_path(path) and Path(path).suffix.lower() not in (".json", ".csv"):
-        raise UsageError(f"{path}: results are written to .json, .csv or a run folder in this version")
+    if is_file_path(path) and Path(path).suffix.lower() not in (".json", ".csv", ".parquet", ".html"):
+        raise UsageError(f"{path}: results are written to .json, .csv, .parquet, .html or a run folder")
 
 
 def check_file(path: str | None) -> None:
     """The same for what is written to a single file only."""
     check_target(path)
-    if path is not None and not is_file_path(path):
+    if path is not None and Path(path).suffix.lower() not in (".json", ".csv"):
         raise UsageError(f"{path}: is written to a .json or .csv file")
 
 
@@ -69,5 +69,22 @@ def result(found: Any, as_json: bool, path: str | None) -> None:
         if found.footer:
             print(found.footer)
         warn(found.warnings)
-    if path is not None and run_folder(path) is None:  # a run folder has it already
+    if path is None or run_folder(path) is not None:  # a run folder has it already
+        return
+    if Path(path).suffix.lower() == ".html":
+        from loynes.report import write
+
+        write(found, path)
+    else:
         found.save(path)
+
+
+def pairs(option: str, given: list[str] | None, example: str) -> dict[str, str]:
+    """What an option of the form NAME=VALUE says, by name."""
+    found = {}
+    for text in given or ():
+        name, equals, value = text.partition("=")
+        if not (name.strip() and equals and value.strip()):
+            raise UsageError(f"{option} {text!r}: must be written like {example}")
+        found[name.strip()] = value.strip()
+    return found

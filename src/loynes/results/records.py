@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from loynes._version import __version__
-from loynes.errors import LoynesError, UsageError
 from loynes.estimate import Estimate
 from loynes.model.cluster import Model
-from loynes.results.files import check_writable, is_file_path, write_text
 from loynes.results.metrics import System, Waits
-from loynes.results.replay import Replay
-from loynes.results.samples import SampleFile
+from loynes.results.saving import dump, save
 from loynes.results.table import Table
+from loynes.results.tidy import tidy
 from loynes.stationary.certificate import Certificate
 
 # Fields that JSON holds as they are.
@@ -64,6 +61,17 @@ class Threshold:
         return Table(f"{self.model.label}: stability", ("quantity", "estimate", "low", "high"), cells)
 
     @property
+    def flat(self) -> Table:
+        """What a .csv file holds."""
+        return self.summary
+
+    @property
+    def tidy(self) -> Table:
+        """What a .parquet file holds."""
+        rows = tuple((name, *vars(value).values()) for name, value, _, _ in self.summary.rows)
+        return Table(self.summary.title, ("quantity", "estimate", "low", "high"), rows)
+
+    @property
     def tables(self) -> list[Table]:
         """What the terminal shows."""
         return [self.summary]
@@ -86,7 +94,7 @@ class Threshold:
         }
 
     def to_json(self) -> str:
-        return _dump(self.to_dict())
+        return dump(self.to_dict())
 
     def save(self, path: str | Path) -> None:
         save(self, path)
@@ -100,7 +108,7 @@ class Threshold:
             ideal=data["ideal"],
             hol_loss=Estimate.from_dict(data["hol_loss_saturated"]),
             resources={k: Estimate.from_dict(v["hol_loss_saturated"]) for k, v in data.get("resources", {}).items()},
-            seconds=data.get("seconds", math.nan),
+            seconds=_seconds(data),
             warnings=tuple(data["warnings"]),
             **how,
         )
@@ -159,6 +167,16 @@ class Evaluation:
         return Table("certificate", ("quantity", "value"), tuple(rows))
 
     @property
+    def flat(self) -> Table:
+        """What a .csv file holds."""
+        return self.summary
+
+    @property
+    def tidy(self) -> Table:
+        """Every class and metric: what a .parquet file holds."""
+        return tidy(self)
+
+    @property
     def tables(self) -> list[Table]:
         """What the terminal shows."""
         return [self.summary, self.system_summary, self.certificate_summary]
@@ -183,10 +201,10 @@ class Evaluation:
         }
 
     def to_json(self) -> str:
-        return _dump(self.to_dict())
+        return dump(self.to_dict())
 
     def save(self, path: str | Path) -> None:
-        """A .json or .csv file, or a folder with result.json, timing.json and model.toml."""
+        """A .json, .csv or .parquet (tidy) file, or a folder with result.json, timing.json and model.toml."""
         save(self, path)
 
     @classmethod
@@ -199,7 +217,7 @@ class Evaluation:
             classes={name: Waits.from_dict(waits) for name, waits in data["classes"].items()},
             system=System.from_dict(data["system"]),
             certificate=None if data["certificate"] is None else Certificate.from_dict(data["certificate"]),
-            seconds=data.get("seconds", math.nan),
+            seconds=_seconds(data),
             warnings=tuple(data["warnings"]),
             **how,
         )
@@ -220,10 +238,17 @@ def _row(waits: Waits) -> tuple[Estimate, ...]:
 
 
 def _how(record: Result, *names: str) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in names} | {
+    told = {name: getattr(record, name) for name in names}
+    if math.isnan(record.seconds):  # read back from a file that does not say
+        told["seconds"] = None
+    return told | {
         "version": record.version,
         "warnings": list(record.warnings),
     }
+
+
+def _seconds(data: dict[str, Any]) -> float:
+    return math.nan if data.get("seconds") is None else float(data["seconds"])
 
 
 def _footer(record: Result) -> str:
@@ -234,52 +259,3 @@ def _footer(record: Result) -> str:
 
 def _read_model(data: dict[str, Any]) -> Model:
     return Model.model_validate(data["model"]["definition"])
-
-
-def _dump(data: dict[str, Any]) -> str:
-    return json.dumps(data, indent=2, allow_nan=False) + "\n"
-
-
-def save(record: Result, path: str | Path) -> None:
-    """Write a result by the ending of its path: .json, .csv, or else a folder."""
-    target = Path(path)
-    check_writable(target)
-    match target.suffix.lower():
-        case ".json":
-            write_text(target, record.to_json())
-        case ".csv":
-            write_text(target, record.summary.to_csv())
-        case ending if is_file_path(target):
-            raise UsageError(f"{path}: results are written to .json, .csv or a run folder, not to {ending}")
-        case _:
-            save_folder(record, target)
-
-
-def save_folder(record: Result | SampleFile, folder: Path) -> None:
-    """result.json, which is the same for the same work, timing.json and model.toml."""
-    folder.mkdir(parents=True, exist_ok=True)
-    data = record.to_dict()
-    timing = {"seconds": data.pop("seconds")}
-    write_text(folder / "model.toml", record.model.to_toml())
-    write_text(folder / "timing.json", _dump(timing))
-    write_text(folder / "result.json", _dump(data))
-
-
-def read_result(path: str | Path) -> Result | Replay | SampleFile:
-    """A result saved as .json, or the result of a run folder."""
-    source = Path(path)
-    timing = source / "timing.json"
-    source = source / "result.json" if source.is_dir() else source
-    try:
-        data = json.loads(source.read_text(encoding="utf-8"))
-        if timing.exists():
-            data |= json.loads(timing.read_text(encoding="utf-8"))
-        if data.get("method") == "replay":
-            return Replay.from_dict(data)
-        if "longest" in data:
-            return SampleFile.from_dict(data, Path(path))
-        return Evaluation.from_dict(data) if "overall" in data else Threshold.from_dict(data)
-    except OSError as error:
-        raise LoynesError(f"{source}: cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise LoynesError(f"{source}: not a result of loynes ({error.__class__.__name__}: {error})") from None

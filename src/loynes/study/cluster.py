@@ -38,6 +38,7 @@ def cluster(address: str | None = None, workers: int | None = None) -> Iterator[
                 LocalCluster(n_workers=workers, silence_logs=logging.CRITICAL, **options) as local,
                 Client(local) as client,
             ):
+                client.run(_ready, wait=False)
                 yield client
             return
         try:
@@ -51,4 +52,10 @@ def cluster(address: str | None = None, workers: int | None = None) -> Iterator[
                 raise LoynesError(
                     f"cluster {address}: has no workers (start one with: dask worker {address})"
                 ) from None
+            client.run(_ready, wait=False)
             yield client
+
+
+def _ready() -> None:
+    """Workers load what they will need while the question is still being prepared."""
+    import loynes.study.units  # noqa: F401

@@ -7,7 +7,7 @@ import time
 import warnings as python_warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from loynes.errors import LoynesWarning, UsageError
 from loynes.inputs.tables import job_table
@@ -15,12 +15,13 @@ from loynes.kernels.backends import backend as choose
 from loynes.kernels.backends import settle
 from loynes.model import Model
 from loynes.model import load as read
+from loynes.results.reading import read_result
 from loynes.results.records import Evaluation
 from loynes.study.check import moment_warnings
 from loynes.study.options import DELTA, asked_rate, check_common, check_discipline, cpu_seconds
 from loynes.study.progress import Progress, heard_by, silent
-from loynes.study.runfolder import finish, recording
-from loynes.study.runs import Run
+from loynes.study.runfolder import answered, finish, recording
+from loynes.study.runs import Done, Run
 from loynes.study.spread import spread_over
 
 # Method -> the options that mean something to it alone.
@@ -111,17 +112,19 @@ def evaluate(
         raise UsageError("exceeds: must be finite times of at least 0")
     check_discipline(discipline)
     model = read(model).with_discipline(discipline)
+    if answered(folder, "evaluate", model, options):
+        return cast(Evaluation, read_result(folder or ""))
     with spread_over(executor), heard_by(progress):
         choose(backend)
         with recording(folder, "evaluate", model, options):
-            found = _evaluate(model, began=began, progress=progress, **options)
+            found, _, _ = ran(model, began=began, progress=progress, **options)
     finish(folder, found)
     for text in found.warnings:
         python_warnings.warn(text, LoynesWarning, stacklevel=2)
     return found
 
 
-def _evaluate(
+def ran(
     model: Model,
     *,
     rate: float | None,
@@ -141,7 +144,8 @@ def _evaluate(
     backend: str,
     began: float,
     progress: Progress,
-) -> Evaluation:
+) -> tuple[Evaluation, Run, Done]:
+    """The evaluation, and what it was made from."""
     asked = asked_rate(model, rate, load, seed=seed, backend=backend, progress=progress)
     table, found_load = job_table(model, asked.rate), asked.rate / asked.threshold.estimate
     backend = settle(backend, cpu_seconds(table, found_load, precision, samples, confidence), table)
@@ -159,7 +163,7 @@ def _evaluate(
         case _:
             done = run.forward(replicas, burn_in)
     warnings = (*asked.warnings, *moment_warnings(model), *done.warnings, *run.shortfalls(done))
-    return Evaluation(
+    found = Evaluation(
         model=model.with_rate(asked.rate),
         rate=asked.rate,
         threshold=asked.threshold,
@@ -178,3 +182,4 @@ def _evaluate(
         why=done.why,
         warnings=warnings,
     )
+    return found, run, done

@@ -9,20 +9,25 @@ from loynes._version import __version__
 from loynes.errors import UsageError
 from loynes.kernels.cpu.compiled import FINGERPRINT
 from loynes.model import load
-from loynes.results.records import Evaluation, Threshold, read_result
-from loynes.results.samples import SampleFile
+from loynes.results.reading import read_result
 from loynes.study.evaluate import evaluate
+from loynes.study.plan import plan
 from loynes.study.progress import Progress, silent
 from loynes.study.runfolder import complete, question
 from loynes.study.sample import sample
 from loynes.study.stability import stability
+from loynes.study.sweep import sweep
 
-COMMANDS: dict[str, Any] = {"evaluate": evaluate, "stability": stability, "sample": sample}
+COMMANDS: dict[str, Any] = {
+    "evaluate": evaluate,
+    "stability": stability,
+    "sample": sample,
+    "plan": plan,
+    "sweep": sweep,
+}
 
 
-def resume(
-    folder: str | Path, *, executor: Any = None, progress: Progress = silent
-) -> Evaluation | Threshold | SampleFile:
+def resume(folder: str | Path, *, executor: Any = None, progress: Progress = silent) -> Any:
     """The result of a run folder: read, if the run was complete; else computed from where it was stopped.
 
     The result is the same, to the last byte, as that of a run that was never stopped. A folder of another version of
@@ -32,9 +37,7 @@ def resume(
     if asked["command"] not in COMMANDS:
         raise UsageError(f"{folder}: a run of {asked['command']!r} cannot be resumed")
     if complete(folder):
-        found = read_result(folder)
-        assert isinstance(found, Evaluation | Threshold | SampleFile)
-        return found
+        return read_result(folder)
     for what, now in (("version", __version__), ("kernels", FINGERPRINT[:16])):
         if asked.get(what) != now:
             raise UsageError(
@@ -43,5 +46,4 @@ def resume(
             )
     ask = COMMANDS[asked["command"]]
     ways: dict[str, Any] = {"folder": folder, "executor": executor, "progress": progress}
-    result: Evaluation | Threshold | SampleFile = ask(load(asked["model"]), **asked["options"], **ways)
-    return result
+    return ask(load(asked["model"]), **asked["options"], **ways)

@@ -18,7 +18,7 @@ from loynes.kernels.backends import wrapped
 from loynes.kernels.cpu.compiled import FINGERPRINT
 from loynes.model import Model
 from loynes.results.files import check_writable, is_file_path, write_text
-from loynes.results.records import save_folder
+from loynes.results.saving import save_folder
 from loynes.study.journal import Journal
 from loynes.study.recorded import RecordedEngine
 
@@ -80,6 +80,13 @@ def question(folder: str | Path) -> dict[str, Any]:
     except ValueError:
         raise UsageError(f"{path}: does not say what was asked; the folder cannot be resumed") from None
     return asked
+
+
+def answered(folder: str | Path | None, command: str, model: Model, options: dict[str, Any]) -> bool:
+    """Whether a folder has the answer to this very question."""
+    if folder is None or not complete(folder) or not (Path(folder) / RUN).exists():
+        return False
+    return question(folder) == _question(command, model, options)
 
 
 def complete(folder: str | Path) -> bool:

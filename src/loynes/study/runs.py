@@ -60,6 +60,7 @@ class Done:
     certificate: Certificate | None = None
     why: str = ""  # why there is no certificate
     warnings: tuple[str, ...] = ()
+    tallies: tuple[Tally, ...] = ()  # of chains: what they saw, from below and, if that is not the same, from above
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,9 @@ class Run:
                 "longer one (--burn-in) would narrow them",
             )
         details = self._observed(parts[0].stride, tallies()[0], pairs.position) | {"pairs": witnesses}
-        return Done("sandwich", found, replicas, jobs, details, certificate, warnings=warnings)
+        return Done(
+            "sandwich", found, replicas, jobs, details, certificate, warnings=warnings, tallies=tallies()
+        )  # fmt: skip
 
     def forward(self, replicas: int | None, burn_in: int | None) -> Done:
         """Chains from the empty system."""
@@ -150,7 +153,7 @@ class Run:
         skipped = chains.position
         found, jobs = self._watch([chains], lambda: (chains.tally,), replicas, max(burn_in, LEAST_OBSERVED))
         details = self._observed(chains.stride, chains.tally, skipped)
-        return Done("forward", found, replicas, jobs, details, why=EMPTY_START)
+        return Done("forward", found, replicas, jobs, details, why=EMPTY_START, tallies=(chains.tally,))
 
     def _chains(self, replicas: Any, rows: int, workload: Any, position: int, places: Any = None) -> Chains:
         return Chains(

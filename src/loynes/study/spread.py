@@ -26,10 +26,10 @@ from loynes.kernels.tally import Blockers, Heap, Tally
 from loynes.study.units import Outcome, Sparse, Unit, Zeros, ask, work
 
 # A unit takes about so many seconds; a call that takes less than the second figure is done here, where it was asked.
-UNIT_SECONDS = 3.0
+UNIT_SECONDS = 0.8
 NOT_WORTH_IT = 0.1
 # Units there are at a time, for every one that can be done at a time.
-A_WORKER = 4
+A_WORKER = 8
 # How much faster than a core a GPU is, to an order.
 A_GPU = 1000.0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from loynes.errors import UsageError
 from loynes.estimate import Estimate
@@ -13,11 +13,12 @@ from loynes.inputs.tables import job_table, needs_of
 from loynes.kernels.backends import backend as choose
 from loynes.kernels.reference import whole_blocks
 from loynes.model import Model, load
+from loynes.results.reading import read_result
 from loynes.results.records import Threshold
 from loynes.stationary.backward import initial_length
 from loynes.study.options import check_common, check_discipline
 from loynes.study.progress import Progress, heard_by, silent
-from loynes.study.runfolder import finish, recording
+from loynes.study.runfolder import answered, finish, recording
 from loynes.study.spread import spread_over
 from loynes.threshold.bracket import bracket
 from loynes.threshold.controls import Mix
@@ -62,6 +63,8 @@ def stability(
     if method not in METHODS:
         raise UsageError(f"method {method!r}: must be one of {', '.join(METHODS)}")
     model = load(model).with_discipline(discipline)
+    if answered(folder, "stability", model, options):
+        return cast(Threshold, read_result(folder or ""))
     with spread_over(executor), heard_by(progress):
         choose(backend)
         with recording(folder, "stability", model, options):

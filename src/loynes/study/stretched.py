@@ -24,7 +24,7 @@ from loynes.stationary.backward import steps
 # Jobs of a replica that are done at a time: where the CPU's own tasks are cut, so that sums are the same. Stretches
 # double while they take less than so many seconds.
 STRETCH = TASK_JOBS
-LONG = 1.0
+LONG = 4.0
 
 Done = Callable[[], None] | None
 Ints = NDArray[np.int64]

@@ -1,0 +1,114 @@
+"""Compute the paper's tables and figures again: data, pictures and agreement, into a folder."""
+
+from __future__ import annotations
+
+import time
+import warnings as python_warnings
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from loynes.errors import LoynesError, LoynesWarning, UsageError
+from loynes.paper import blocking, cell_b, one_or_all, waits
+from loynes.paper.item import Effort, Found
+from loynes.results.files import check_writable, write_text
+from loynes.results.plots import pyplot
+from loynes.results.table import Table
+from loynes.study.options import check_common
+from loynes.study.progress import Progress, silent
+
+ITEMS: dict[str, Callable[[Effort], Found]] = {
+    "one-or-all": one_or_all.run,
+    "hol-big-jobs": blocking.big_jobs,
+    "hol-rate": waits.loss,
+    "densities": waits.density,
+    "waits-exponential": waits.of_law("exponential"),
+    "waits-hyperexponential": waits.of_law("hyperexponential"),
+    "waits-laws": waits.laws,
+    "cell-b": cell_b.run,
+    "random-assignment": blocking.assignment,
+}
+
+
+def reproduce(
+    name: str = "all",
+    folder: str | Path = "reproduced",
+    *,
+    quick: bool = False,
+    seed: int = 1,
+    executor: Any = None,
+    progress: Progress = silent,
+) -> list[Found]:
+    """A table or figure of the paper, or all of them: NAME.csv, NAME.svg and NAME.png, and agreement.md on all.
+
+    `quick` takes minutes on two cores, with wider intervals.
+    """
+    if name != "all" and name not in ITEMS:
+        raise UsageError(f"{name!r}: there is no such table or figure; there are all, {', '.join(ITEMS)}")
+    check_common(seed=seed)
+    place = Path(folder)
+    check_writable(place)
+    if place.suffix:
+        raise UsageError(f"{folder}: must be a folder")
+    pyplot()  # says what is missing
+    chosen = list(ITEMS) if name == "all" else [name]
+    found: list[Found] = []
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LoynesError(f"{place}: cannot be written: {error.strerror}") from None
+    with python_warnings.catch_warnings():
+        python_warnings.simplefilter("ignore", LoynesWarning)
+        for number, one in enumerate(chosen):
+            began = time.perf_counter()
+            result = ITEMS[one](Effort(quick, seed, executor, _part_of(progress, number, len(chosen), one)))
+            found.append(replace(result, seconds=time.perf_counter() - began))
+            _write(found[-1], place)
+    write_text(place / "agreement.md", agreement(found, quick))
+    return found
+
+
+def _part_of(progress: Progress, number: int, count: int, name: str) -> Progress:
+    def watch(share: float, text: str) -> None:
+        progress((number + share) / count, f"{name}: {text}")
+
+    if hasattr(progress, "did"):
+        watch.did = progress.did  # type: ignore[attr-defined]
+    return watch
+
+
+def _write(found: Found, place: Path) -> None:
+    for name, table in found.tables.items():
+        write_text(place / f"{name}.csv", table.to_csv())
+    plt = pyplot()
+    figure = found.draw()
+    with plt.rc_context({"svg.hashsalt": "loynes", "svg.fonttype": "none"}):
+        figure.savefig(place / f"{found.name}.svg", metadata={"Date": None})
+        figure.savefig(place / f"{found.name}.png", dpi=150)
+    plt.close(figure)
+
+
+def agreement(found: list[Found], quick: bool) -> str:
+    """Every item with its picture, and ours beside the printed."""
+    lines = ["# The paper's tables and figures, computed again", ""]
+    lines += [
+        f"`loynes reproduce all{' --quick' if quick else ''}`: "
+        f"{sum(one.agrees for one in found)} of {len(found)} items agree, "
+        f"in {sum(one.seconds for one in found):.0f} s.",
+        "",
+    ]
+    for one in found:
+        lines += [f"## {one.title}", "", f"![{one.name}]({one.name}.svg)", ""]
+        lines += ["| | ours | printed, or exact | agrees |", "| --- | --- | --- | --- |"]
+        lines += [f"| {c.what} | {c.ours} | {c.printed} | {'yes' if c.agrees else 'no'} |" for c in one.checks]
+        lines += ["", *(f"{text}\n" for text in one.remarks)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def summary(found: list[Found]) -> Table:
+    rows = tuple(
+        (one.name, sum(c.agrees for c in one.checks), len(one.checks), "yes" if one.agrees else "no", one.seconds)
+        for one in found
+    )
+    return Table("the paper, computed again", ("item", "checks that agree", "of", "agrees", "seconds"), rows)

@@ -1,0 +1,183 @@
+"""Waits and losses of the five-class mix against the rate, under four service laws."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import loynes
+from loynes.estimate import Estimate
+from loynes.paper.item import Check, Effort, Found, within
+from loynes.results.plots import COLOURS, STYLE, bands, pyplot
+from loynes.results.sweep import Sweep
+from loynes.results.table import Table
+from loynes.study.densities import densities
+
+LAWS = {"exponential": 1.81, "erlang": 1.84, "hyperexponential": 1.50, "pareto": 1.72}  # printed thresholds
+METRICS = (("wait.mean", "mean"), ("wait.variance", "variance"), ("wait.p90", "90th percentile"))
+LOSS_TITLE = "Servers lost to blocking against the rate, under four service laws"
+LAWS_TITLE = "Waits of the smallest and the largest class against the rate, under four service laws"
+DENSITY_TITLE = "Densities of waits per class, bounded Pareto services, three quarters of the threshold"
+
+
+@functools.cache
+def _swept(law: str, quick: bool, seed: int) -> list[Sweep]:
+    """Kept for the items that share it; a list, for the effort fills it."""
+    return []
+
+
+def swept(law: str, effort: Effort, part: int, parts: int) -> Sweep:
+    kept = _swept(law, effort.quick, effort.seed)
+    if not kept:
+        kept.append(
+            loynes.sweep(
+                f"five-class-{law}",
+                loads=effort.loads,
+                precision=effort.precision,
+                max_jobs=effort.max_jobs,
+                **effort.ways(part, parts),
+            )
+        )
+    return kept[0]
+
+
+def loss(effort: Effort) -> Found:
+    sweeps = {law: swept(law, effort, k, 4) for k, law in enumerate(LAWS)}
+    checks = [within(f"threshold, {law}", _threshold(sweeps[law]), LAWS[law], 0.01) for law in LAWS]
+    grow = all(_losses(s)[0][1].low < _losses(s)[-1][1].high for s in sweeps.values())
+    checks.append(Check("losses grow with the rate", "yes" if grow else "no", "yes", grow))
+
+    def draw() -> Any:
+        figure, ax = _figure(1, 1)
+        bands(ax[0][0], {law: _losses(s) for law, s in sweeps.items()})
+        _limits(ax[0][0], sweeps)
+        ax[0][0].set(xlabel="arrival rate", ylabel="servers lost, of 20", title="HOL loss")
+        ax[0][0].legend(frameon=False)
+        return figure
+
+    return Found("hol-rate", LOSS_TITLE, {f"hol-rate-{law}": _only(s, "hol_loss") for law, s in sweeps.items()},
+                 tuple(checks), draw)  # fmt: skip
+
+
+def of_law(law: str) -> Callable[[Effort], Found]:
+    title = f"Mean, variance and 90th percentile of waits per class against the rate, {law} services"
+
+    def run(effort: Effort) -> Found:
+        sweep = swept(law, effort, 0, 1)
+        checks = [within(f"threshold, {law}", _threshold(sweep), LAWS[law], 0.01), _ordered(sweep)]
+
+        def draw() -> Any:
+            figure, ax = _figure(1, 3)
+            for place, (metric, label) in enumerate(METRICS):
+                one = ax[0][place]
+                bands(one, _lines(sweep, metric))
+                _limits(one, {law: sweep}, black=True)
+                one.set(xlabel="arrival rate", title=label)
+                one.set_yscale("log")
+            ax[0][0].set_ylabel("wait")
+            ax[0][0].legend(frameon=False, fontsize="small")
+            figure.suptitle(f"{law} services, 20 servers")
+            return figure
+
+        return Found(f"waits-{law}", title, {f"waits-{law}": sweep.tidy}, tuple(checks), draw)
+
+    return run
+
+
+def laws(effort: Effort) -> Found:
+    sweeps = {law: swept(law, effort, k, 4) for k, law in enumerate(LAWS)}
+    rows = []
+    for law, sweep in sweeps.items():
+        for name, metric in ((n, m) for n in ("T1", "T15") for m, _ in METRICS):
+            rows += [(law, name, metric, rate, *vars(value).values()) for rate, value in _lines(sweep, metric)[name]]
+    worst = {law: _lines(s, "wait.mean")["T1"][-1][1].estimate for law, s in sweeps.items()}
+    ordered = worst["erlang"] < worst["exponential"] < worst["hyperexponential"]
+    checks = [
+        Check("T1 waits longer the more services vary", " < ".join(sorted(worst, key=lambda law: worst[law])),
+              "erlang < exponential < hyperexponential", ordered)
+    ]  # fmt: skip
+
+    def draw() -> Any:
+        figure, ax = _figure(2, 3)
+        for row, name in enumerate(("T1", "T15")):
+            for place, (metric, label) in enumerate(METRICS):
+                one = ax[row][place]
+                bands(one, {law: _lines(s, metric)[name] for law, s in sweeps.items()})
+                _limits(one, sweeps)
+                one.set_yscale("log")
+                one.set(title=f"{name}: {label}", xlabel="arrival rate" if row else "")
+        ax[0][0].legend(frameon=False, fontsize="small")
+        return figure
+
+    columns = ("law", "class", "metric", "rate", "estimate", "low", "high")
+    return Found("waits-laws", LAWS_TITLE, {"waits-laws": Table(LAWS_TITLE, columns, tuple(rows))}, tuple(checks), draw)
+
+
+def density(effort: Effort) -> Found:
+    precision = effort.precision / 2
+    found, seen = densities(
+        "five-class-pareto", load=0.75, precision=precision, max_jobs=effort.max_jobs, **effort.ways()
+    )
+    rows = [(name, *row) for name, one in seen.items() for row in one]
+    checks = []
+    for name, one in seen.items():
+        mass = math.fsum((high - low) * value for low, high, value in one) + found.classes[name].no_wait.estimate
+        checks.append(Check(f"{name}: density and P(no wait) sum to 1", f"{mass:.4f}", "1", abs(mass - 1) < 0.002))
+
+    def draw() -> Any:
+        figure, ax = _figure(1, 1)
+        for number, (name, one) in enumerate(seen.items()):
+            shown = [(low, high, value) for low, high, value in one if value > 0]
+            ax[0][0].plot([math.sqrt(low * high) if low else high / 2 for low, high, _ in shown],
+                          [value for *_, value in shown], color=COLOURS[number], label=name)  # fmt: skip
+        ax[0][0].set(xscale="log", yscale="log", xlabel="wait", ylabel="density",
+                     title=f"bounded Pareto services, rate {found.rate:.4g}")  # fmt: skip
+        ax[0][0].legend(frameon=False)
+        return figure
+
+    table = Table(DENSITY_TITLE, ("class", "from", "to", "density"), tuple(rows))
+    return Found("densities", DENSITY_TITLE, {"densities": table}, tuple(checks), draw)
+
+
+def _lines(sweep: Sweep, metric: str) -> dict[str, list[tuple[float, Estimate]]]:
+    what, stat = metric.split(".")
+    names = [c.label for c in sweep.model.classes]
+    found = [point.result for point in sweep.points if point.result]
+    return {n: [(r.rate, getattr(getattr(r.classes[n], what), stat)) for r in found] for n in names}
+
+
+def _losses(sweep: Sweep) -> list[tuple[float, Estimate]]:
+    return [(point.result.rate, point.result.system.hol_loss) for point in sweep.points if point.result]
+
+
+def _threshold(sweep: Sweep) -> Estimate:
+    return max((p.result.threshold for p in sweep.points if p.result), key=lambda t: -t.half_width)
+
+
+def _only(sweep: Sweep, metric: str) -> Table:
+    tidy = sweep.tidy
+    place = tidy.columns.index("metric")
+    return Table(tidy.title, tidy.columns, tuple(row for row in tidy.rows if row[place] == metric))
+
+
+def _ordered(sweep: Sweep) -> Check:
+    """A class that needs more servers waits longer, at every rate."""
+    lines = [[value.estimate for _, value in line] for line in _lines(sweep, "wait.mean").values()]
+    fine = all(a <= b for one, other in pairwise(lines) for a, b in zip(one, other, strict=True))
+    return Check("larger needs wait longer", "yes" if fine else "no", "yes", fine)
+
+
+def _limits(ax: Any, sweeps: dict[str, Sweep], black: bool = False) -> None:
+    for number, sweep in enumerate(sweeps.values()):
+        colour = "black" if black else COLOURS[number]
+        ax.axvline(_threshold(sweep).estimate, color=colour, linewidth=0.9, linestyle=(0, (4, 3)))
+
+
+def _figure(rows: int, columns: int) -> Any:
+    plt = pyplot()
+    with plt.rc_context(STYLE):
+        size = (7, 4) if columns == 1 else (3.6 * columns, 3.4 * rows)
+        return plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)
