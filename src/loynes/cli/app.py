@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from loynes._version import __version__
-from loynes.cli import compare, evaluate, fit, plan, replay, reproduce, resume, sample, stability, sweep
+from loynes.cli import compare, evaluate, fit, plan, replay, report, reproduce, resume, sample, stability, sweep
 from loynes.cli.options import (
     BackendOption,
     DisciplineOption,
@@ -182,6 +182,7 @@ def certify(
 app.command(epilog=sweep.EPILOG)(sweep.sweep)
 app.command(epilog=plan.EPILOG)(plan.plan)
 app.command(epilog=compare.EPILOG)(compare.compare)
+app.command(epilog=report.EPILOG)(report.report)
 app.command(epilog=reproduce.EPILOG)(reproduce.reproduce)
 app.command(epilog=replay.EPILOG)(replay.replay)
 app.command(epilog=fit.EPILOG)(fit.fit)

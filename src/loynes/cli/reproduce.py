@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from loynes.cli.options import ClusterOption, JsonOption, QuietOption, SeedOption, WorkersOption
+from loynes.cli.options import BackendOption, ClusterOption, JsonOption, QuietOption, SeedOption, WorkersOption
 
 EPILOG = (
     "Examples:\n\nloynes reproduce all --quick -o reproduced\n\nloynes reproduce hol-big-jobs\n\n"
@@ -16,7 +16,9 @@ EPILOG = (
 
 
 def reproduce(
-    name: Annotated[str, typer.Argument(metavar="[NAME|all]", help="Which table or figure.")] = "all",
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME ...|all]", help="Which tables and figures; default all.")
+    ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="All in ten minutes on two cores, with wider intervals.")
     ] = False,
@@ -24,6 +26,7 @@ def reproduce(
         str, typer.Option("-o", "--output", metavar="DIR", help="Where data and figures go.")
     ] = "reproduced",
     seed: SeedOption = 1,
+    backend: BackendOption = "auto",
     as_json: JsonOption = False,
     workers: WorkersOption = None,
     cluster: ClusterOption = None,
@@ -36,8 +39,8 @@ def reproduce(
     from loynes.paper.reproduce import summary
     from loynes.study.cluster import cluster as workers_of
 
-    with watching(f"reproduce {name}", quiet=quiet) as progress, workers_of(cluster, workers) as executor:
-        found = ask(name, out, quick=quick, seed=seed, executor=executor, progress=progress)
+    with watching("reproduce", quiet=quiet) as progress, workers_of(cluster, workers) as executor:
+        found = ask(names or "all", out, quick=quick, seed=seed, backend=backend, executor=executor, progress=progress)
     if as_json:
         output.document({one.name: {"agrees": one.agrees, "checks": [vars(c) for c in one.checks]} for one in found})
     else:

@@ -17,6 +17,7 @@ class Effort:
 
     quick: bool
     seed: int
+    backend: str
     executor: Any
     progress: Progress
 
@@ -49,7 +50,7 @@ class Effort:
         # Whoever hears of every job hears of these too.
         if hasattr(self.progress, "did"):
             watch.did = self.progress.did  # type: ignore[attr-defined]
-        return {"seed": self.seed, "executor": self.executor, "progress": watch}
+        return {"seed": self.seed, "backend": self.backend, "executor": self.executor, "progress": watch}
 
 
 @dataclass(frozen=True)

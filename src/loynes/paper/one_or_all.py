@@ -23,7 +23,7 @@ def run(effort: Effort) -> Found:
         assert exact.mean_wait is not None
         # Checks that pass by chance fail by chance: one in a thousand each.
         ours = loynes.evaluate(
-            model, load=load, precision=effort.precision, confidence=0.999, max_jobs=4 * effort.max_jobs,
+            model, load=load, precision=effort.precision, confidence=0.999, max_jobs=effort.max_jobs,
             **effort.ways(2 * number, 18),
         )  # fmt: skip
         backward = loynes.evaluate(

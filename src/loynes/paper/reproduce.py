@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 import warnings as python_warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from loynes.errors import LoynesError, LoynesWarning, UsageError
+from loynes.kernels.backends import backend as choose
 from loynes.paper import blocking, cell_b, one_or_all, waits
 from loynes.paper.item import Effort, Found
 from loynes.results.files import check_writable, write_text
@@ -32,27 +33,32 @@ ITEMS: dict[str, Callable[[Effort], Found]] = {
 
 
 def reproduce(
-    name: str = "all",
+    names: str | Iterable[str] = "all",
     folder: str | Path = "reproduced",
     *,
     quick: bool = False,
     seed: int = 1,
+    backend: str = "auto",
     executor: Any = None,
     progress: Progress = silent,
 ) -> list[Found]:
-    """A table or figure of the paper, or all of them: NAME.csv, NAME.svg and NAME.png, and agreement.md on all.
+    """Tables and figures of the paper, or all of them: NAME.csv, NAME.svg and NAME.png, and agreement.md on all.
 
     `quick` takes minutes on two cores, with wider intervals.
     """
-    if name != "all" and name not in ITEMS:
-        raise UsageError(f"{name!r}: there is no such table or figure; there are all, {', '.join(ITEMS)}")
+    chosen = [names] if isinstance(names, str) else list(names)
+    for name in chosen:
+        if name != "all" and name not in ITEMS:
+            raise UsageError(f"{name!r}: there is no such table or figure; there are all, {', '.join(ITEMS)}")
+    if "all" in chosen or not chosen:
+        chosen = list(ITEMS)
     check_common(seed=seed)
+    choose(backend)
     place = Path(folder)
     check_writable(place)
     if place.suffix:
         raise UsageError(f"{folder}: must be a folder")
     pyplot()  # says what is missing
-    chosen = list(ITEMS) if name == "all" else [name]
     found: list[Found] = []
     try:
         place.mkdir(parents=True, exist_ok=True)
@@ -62,7 +68,7 @@ def reproduce(
         python_warnings.simplefilter("ignore", LoynesWarning)
         for number, one in enumerate(chosen):
             began = time.perf_counter()
-            result = ITEMS[one](Effort(quick, seed, executor, _part_of(progress, number, len(chosen), one)))
+            result = ITEMS[one](Effort(quick, seed, backend, executor, _part_of(progress, number, len(chosen), one)))
             found.append(replace(result, seconds=time.perf_counter() - began))
             _write(found[-1], place)
     write_text(place / "agreement.md", agreement(found, quick))

@@ -53,7 +53,7 @@ def loss(effort: Effort) -> Found:
     def draw() -> Any:
         figure, ax = _figure(1, 1)
         bands(ax[0][0], {law: _losses(s) for law, s in sweeps.items()})
-        _limits(ax[0][0], sweeps)
+        _limits(ax[0][0], [_threshold(s).estimate for s in sweeps.values()])
         ax[0][0].set(xlabel="arrival rate", ylabel="servers lost, of 20", title="HOL loss")
         ax[0][0].legend(frameon=False)
         return figure
@@ -70,17 +70,8 @@ def of_law(law: str) -> Callable[[Effort], Found]:
         checks = [within(f"threshold, {law}", _threshold(sweep), LAWS[law], 0.01), _ordered(sweep)]
 
         def draw() -> Any:
-            figure, ax = _figure(1, 3)
-            for place, (metric, label) in enumerate(METRICS):
-                one = ax[0][place]
-                bands(one, _lines(sweep, metric))
-                _limits(one, {law: sweep}, black=True)
-                one.set(xlabel="arrival rate", title=label)
-                one.set_yscale("log")
-            ax[0][0].set_ylabel("wait")
-            ax[0][0].legend(frameon=False, fontsize="small")
-            figure.suptitle(f"{law} services, 20 servers")
-            return figure
+            lines = {metric: _lines(sweep, metric) for metric, _ in METRICS}
+            return draw_law(law, lines, _threshold(sweep).estimate)
 
         return Found(f"waits-{law}", title, {f"waits-{law}": sweep.tidy}, tuple(checks), draw)
 
@@ -101,16 +92,12 @@ def laws(effort: Effort) -> Found:
     ]  # fmt: skip
 
     def draw() -> Any:
-        figure, ax = _figure(2, 3)
-        for row, name in enumerate(("T1", "T15")):
-            for place, (metric, label) in enumerate(METRICS):
-                one = ax[row][place]
-                bands(one, {law: _lines(s, metric)[name] for law, s in sweeps.items()})
-                _limits(one, sweeps)
-                one.set_yscale("log")
-                one.set(title=f"{name}: {label}", xlabel="arrival rate" if row else "")
-        ax[0][0].legend(frameon=False, fontsize="small")
-        return figure
+        lines = {
+            (name, metric): {law: _lines(s, metric)[name] for law, s in sweeps.items()}
+            for name in ("T1", "T15")
+            for metric, _ in METRICS
+        }
+        return draw_laws(lines, [_threshold(s).estimate for s in sweeps.values()])
 
     columns = ("law", "class", "metric", "rate", "estimate", "low", "high")
     return Found("waits-laws", LAWS_TITLE, {"waits-laws": Table(LAWS_TITLE, columns, tuple(rows))}, tuple(checks), draw)
@@ -128,18 +115,48 @@ def density(effort: Effort) -> Found:
         checks.append(Check(f"{name}: density and P(no wait) sum to 1", f"{mass:.4f}", "1", abs(mass - 1) < 0.002))
 
     def draw() -> Any:
-        figure, ax = _figure(1, 1)
-        for number, (name, one) in enumerate(seen.items()):
-            shown = [(low, high, value) for low, high, value in one if value > 0]
-            ax[0][0].plot([math.sqrt(low * high) if low else high / 2 for low, high, _ in shown],
-                          [value for *_, value in shown], color=COLOURS[number], label=name)  # fmt: skip
-        ax[0][0].set(xscale="log", yscale="log", xlabel="wait", ylabel="density",
-                     title=f"bounded Pareto services, rate {found.rate:.4g}")  # fmt: skip
-        ax[0][0].legend(frameon=False)
-        return figure
+        return draw_densities(seen, found.rate)
 
     table = Table(DENSITY_TITLE, ("class", "from", "to", "density"), tuple(rows))
     return Found("densities", DENSITY_TITLE, {"densities": table}, tuple(checks), draw)
+
+
+def draw_law(law: str, lines: dict[str, Any], limit: float) -> Any:
+    """Three panels of one law: a line a class."""
+    figure, ax = _figure(1, 3)
+    for place, (metric, label) in enumerate(METRICS):
+        bands(ax[0][place], lines[metric], log=True)
+        _limits(ax[0][place], [limit], black=True)
+        ax[0][place].set(xlabel="arrival rate", title=label)
+    ax[0][0].set_ylabel("wait")
+    ax[0][0].legend(frameon=False, fontsize="small")
+    figure.suptitle(f"{law} services, 20 servers")
+    return figure
+
+
+def draw_laws(lines: dict[tuple[str, str], Any], limits: list[float]) -> Any:
+    """Two classes, three metrics: a line a law."""
+    figure, ax = _figure(2, 3)
+    for row, name in enumerate(("T1", "T15")):
+        for place, (metric, label) in enumerate(METRICS):
+            bands(ax[row][place], lines[name, metric], log=True)
+            _limits(ax[row][place], limits)
+            ax[row][place].set(title=f"{name}: {label}", xlabel="arrival rate" if row else "")
+    ax[0][0].legend(frameon=False, fontsize="small")
+    return figure
+
+
+def draw_densities(seen: dict[str, Any], rate: float) -> Any:
+    figure, ax = _figure(1, 1)
+    for number, (name, one) in enumerate(seen.items()):
+        # Below a hundredth there is little to see, and little was seen.
+        shown = [(low, high, value) for low, high, value in one if value > 0 and low >= 0.01]
+        at = [math.sqrt(low * high) for low, high, _ in shown]
+        ax[0][0].plot(at, [value for *_, value in shown], color=COLOURS[number], label=name)
+    ax[0][0].set(xscale="log", yscale="log", xlabel="wait", ylabel="density")
+    ax[0][0].set_title(f"bounded Pareto services, rate {rate:.4g}")
+    ax[0][0].legend(frameon=False)
+    return figure
 
 
 def _lines(sweep: Sweep, metric: str) -> dict[str, list[tuple[float, Estimate]]]:
@@ -170,10 +187,9 @@ def _ordered(sweep: Sweep) -> Check:
     return Check("larger needs wait longer", "yes" if fine else "no", "yes", fine)
 
 
-def _limits(ax: Any, sweeps: dict[str, Sweep], black: bool = False) -> None:
-    for number, sweep in enumerate(sweeps.values()):
-        colour = "black" if black else COLOURS[number]
-        ax.axvline(_threshold(sweep).estimate, color=colour, linewidth=0.9, linestyle=(0, (4, 3)))
+def _limits(ax: Any, limits: list[float], black: bool = False) -> None:
+    for number, limit in enumerate(limits):
+        ax.axvline(limit, color="black" if black else COLOURS[number], linewidth=0.9, linestyle=(0, (4, 3)))
 
 
 def _figure(rows: int, columns: int) -> Any:

@@ -51,9 +51,8 @@ class Comparison:
 
     @property
     def system_summary(self) -> Table:
-        one, two = self.names
         rows = tuple((name.replace("_", " "), value) for name, value in self.system.items())
-        return Table(f"system, {two} less {one}", ("quantity", "difference"), rows)
+        return Table("system", ("quantity", "difference"), rows)
 
     @property
     def tables(self) -> list[Table]:

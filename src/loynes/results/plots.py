@@ -101,25 +101,30 @@ def plot_sweep(
     return ax
 
 
-def bands(ax: Any, lines: dict[str, list[tuple[float, Estimate]]]) -> None:
-    """Lines with their intervals as bands; a log axis where positive values span two decades."""
-    drawn: list[float] = []
+def bands(ax: Any, lines: dict[str, list[tuple[float, Estimate]]], log: bool | None = None) -> None:
+    """Lines with their intervals as bands; a log axis if asked for, or where positive values span two decades."""
+    values = [value.estimate for line in lines.values() for _, value in line if np.isfinite(value.estimate)]
+    if log is None:
+        log = bool(values) and min(values) > 0 and max(values) > 100 * min(values)
     number = 0
     for label, points in lines.items():
         points = sorted(points, key=lambda point: point[0])
         at = np.array([x for x, _ in points])
         middle, low, high = (np.array([getattr(v, end) for _, v in points]) for end in ("estimate", "low", "high"))
         high = np.where(np.isfinite(high), high, middle)
+        if log:  # what is 0 has no place there
+            middle, low = (
+                np.where(middle > 0, middle, np.nan),
+                np.where(low > 0, low, np.where(middle > 0, middle, np.nan)),
+            )
         colour = "black" if label == ALL_JOBS else COLOURS[number % len(COLOURS)]
         marker = "." if label == ALL_JOBS else MARKERS[number % len(MARKERS)]
         number += label != ALL_JOBS
         ax.plot(at, middle, color=colour, marker=marker, markersize=4, linewidth=1.4, label=label)
         ax.fill_between(at, low, high, color=colour, alpha=0.2, linewidth=0)
-        drawn += middle[np.isfinite(middle)].tolist()
-    positive = [value for value in drawn if value > 0]
-    if positive and len(positive) == len(drawn) and max(positive) > 100 * min(positive):
+    if log:
         ax.set_yscale("log")
-    elif drawn and min(drawn) >= 0:
+    elif values and min(values) >= 0:
         ax.set_ylim(bottom=0)
 
 

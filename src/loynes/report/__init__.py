@@ -1,0 +1,5 @@
+"""A result as one HTML file that needs nothing else: words, charts, tables, and what they rest on."""
+
+from loynes.report.page import page, page_of, write
+
+__all__ = ["page", "page_of", "write"]

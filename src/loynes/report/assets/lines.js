@@ -1,0 +1,192 @@
+// Lines with bands against what was varied, and steps over time.
+
+const DASHES = ["", "dashed", "dotted"];
+const MARGIN = { left: 58, right: 16, top: 30, bottom: 48 };
+
+function seriesStyle(spec, i) {
+  if (spec.kind === "lines" && i === 0) return { colour: "ink", shape: "circle", line: "thick" };
+  const own = spec.series[i].colour;
+  const n = own === undefined ? (spec.kind === "lines" ? i - 1 : i) : own;
+  return {
+    colour: `c${n % PALETTE}`,
+    shape: spec.kind === "lines" ? SHAPES[(i + Math.floor(i / PALETTE)) % SHAPES.length] : undefined,
+    line: DASHES[Math.floor(n / PALETTE) % DASHES.length],
+  };
+}
+
+const same = (a, b) => a === b;
+const distinct = (values) => values.filter((v, i) => values.findIndex((w) => same(v, w)) === i);
+const valueText = (v) => (finite(v) ? said(v) : String(v));
+
+function verticalAxis(svg, scale, left, right) {
+  for (const tick of scale.ticks) {
+    const y = scale.at(tick);
+    draw(svg, "line", { class: "grid", x1: left, x2: right, y1: y, y2: y });
+    draw(svg, "text", { class: "tick", x: left - 8, y: y + 4, "text-anchor": "end" }, tickText(tick));
+  }
+}
+
+CHARTS.lines = {
+  controls(spec, state, parent, redraw, rebuild) {
+    const bar = add(parent, "div", { class: "bar" });
+    choice(bar, "show", spec.measures, state.measure, (i) => {
+      state.measure = i;
+      redraw();
+    });
+    if (spec.vary.length > 1) {
+      choice(bar, "against", spec.vary, state.against, (i) => {
+        state.against = i;
+        rebuild();
+      });
+    }
+    spec.vary.forEach((name, i) => {
+      const values = distinct(spec.points.map((point) => point.config[i]));
+      if (i === state.against || values.length < 2) return;
+      if (!(i in state.slice)) state.slice[i] = values[0];
+      choice(bar, `at ${name}`, values.map(valueText), values.findIndex((v) => same(v, state.slice[i])), (k) => {
+        state.slice[i] = values[k];
+        redraw();
+      });
+    });
+    logSwitch(bar, state, redraw);
+    const names = spec.series.map((series) => series.label);
+    if (names.length > 1) chips(parent, "Classes", names, (i) => seriesStyle(spec, i), state.hidden, redraw);
+  },
+
+  draw(spec, state, svg, width) {
+    const [left, right, top] = [MARGIN.left, width - MARGIN.right, MARGIN.top];
+    const height = Math.round(Math.min(Math.max(width * 0.5, 260), 420));
+    const bottom = height - MARGIN.bottom;
+    const axis = state.against;
+    const points = spec.points.filter((point) =>
+      point.config.every((v, i) => i === axis || !(i in state.slice) || same(v, state.slice[i])),
+    );
+    const categories = points.every((point) => finite(point.config[axis])) ? null : distinct(points.map((p) => p.config[axis]));
+    const place = (point) => (categories ? categories.indexOf(point.config[axis]) : point.config[axis]);
+    points.sort((a, b) => place(a) - place(b));
+    const limit = spec.limits[axis];
+    const across = acrossScale(points.map(place), categories, limit, left, right, width);
+    const shown = spec.series.map((_, i) => i).filter((i) => !state.hidden.has(i));
+    const valueOf = (point, i) => point.values[state.measure]?.[i];
+    const values = points.flatMap((point) => shown.map((i) => valueOf(point, i)).filter(Boolean));
+    const middles = values.map((v) => v[0]);
+    const most = Math.max(...middles.filter(finite)) * 3;
+    const ends = values.flatMap((v) => [v[1], v[2]]).filter((v) => finite(v) && v <= most && (!state.log || v > 0));
+    const up = scaleOver([...middles, ...ends], state.log, bottom, top, 6, true);
+    verticalAxis(svg, up, left, right);
+    const texts = categories ? (tick) => shortened(String(categories[tick]), Math.floor((right - left) / categories.length / 7)) : null;
+    horizontalAxis(svg, across, top, bottom, spec.vary[axis] || "", texts);
+    draw(svg, "text", { class: "label", x: 0, y: 12 }, spec.measures[state.measure]);
+    if (finite(limit) && !categories && limit <= across.high + 1e-12) {
+      const x = across.at(limit);
+      draw(svg, "line", { class: "limit", x1: x, x2: x, y1: top - 4, y2: bottom });
+      draw(svg, "text", { class: "limit-name", x: Math.min(x, right), y: 12, "text-anchor": x > width * 0.6 ? "end" : "middle" }, `unstable from ${said(limit)}`);
+    }
+    const hits = [];
+    for (const i of [...shown].reverse()) hits.push(...oneLine(spec, state, svg, i, points, place, valueOf, across, up));
+    hits.push(...unanswered(spec, svg, points.filter((p) => p.values.every((row) => row.every((v) => !v))), place, across, top, axis));
+    hits.sort((a, b) => a.x0 - b.x0 || a.y0 - b.y0);
+    return { height, hits };
+  },
+};
+
+function acrossScale(places, categories, limit, left, right, width) {
+  const count = width < 480 ? 5 : 8;
+  if (categories) {
+    const scale = linear(-0.5, Math.max(categories.length - 0.5, 0.5), left, right, 4);
+    return { ...scale, ticks: categories.map((_, i) => i) };
+  }
+  const [low, high] = [Math.min(...places), Math.max(...places)];
+  const near = finite(limit) && limit > high && limit <= high + 0.35 * (high - low || high);
+  return linear(low === high ? low * 0.9 : low, near ? limit : low === high ? low * 1.1 : high, left, right, count);
+}
+
+function oneLine(spec, state, svg, i, points, place, valueOf, across, up) {
+  const style = seriesStyle(spec, i);
+  const group = draw(svg, "g", { class: `series ${style.colour}`, "data-series": i });
+  const hits = [];
+  const runs = [[]];
+  for (const point of points) {
+    const value = valueOf(point, i);
+    const drawable = value && finite(value[0]) && (!up.log || value[0] > 0);
+    if (!drawable) runs.push([]);
+    else runs[runs.length - 1].push({ point, value, x: across.at(place(point)), y: up.at(value[0]) });
+  }
+  for (const run of runs) {
+    if (run.length > 1) {
+      const edge = (k, end) => run.map(({ x, value }) => [x, finite(value[k]) ? up.at(value[k]) : up.at(end)]);
+      const outlineOf = [...edge(2, up.high), ...edge(1, up.low).reverse()];
+      draw(group, "path", { class: "band", d: `M${outlineOf.map((p) => p.join(" ")).join("L")}Z` });
+      draw(group, "path", { class: `line ${style.line}`, d: `M${run.map(({ x, y }) => `${x} ${y}`).join("L")}` });
+    }
+    for (const { point, value, x, y } of run) {
+      if (run.length === 1 && value[1] !== value[2]) {
+        const [y1, y2] = [finite(value[1]) ? up.at(value[1]) : up.at(up.low), finite(value[2]) ? up.at(value[2]) : up.at(up.high)];
+        draw(group, "line", { class: "interval", x1: x, x2: x, y1, y2 });
+      }
+      mark(group, style.shape, x, y, i ? 3.6 : 4.2, "");
+      const at = spec.vary.map((name, k) => `${name} ${valueText(point.config[k])}`).join(", ");
+      const told = `${spec.measures[state.measure]}: ${said(value[0], halfOf(value))}`;
+      hits.push(around(x, y, 4, [`${spec.series[i].label}, ${at}`, told, interval(value, spec.confidence)]));
+    }
+  }
+  return hits;
+}
+
+function unanswered(spec, svg, points, place, across, top, axis) {
+  return points.map((point) => {
+    const [x, y] = [across.at(place(point)), top + 9];
+    draw(svg, "path", { class: "unanswered", d: `M${x - 4} ${y - 4}l8 8m0 -8l-8 8` });
+    return around(x, y, 5, [`${spec.vary[axis]} ${valueText(point.config[axis])}`, point.why || "no answer"]);
+  });
+}
+
+CHARTS.steps = {
+  controls(spec, state, parent, redraw) {
+    if (spec.series.length < 2) return;
+    const names = spec.series.map((series) => series.label);
+    chips(parent, "Series", names, (i) => seriesStyle(spec, i), state.hidden, redraw);
+  },
+
+  draw(spec, state, svg, width) {
+    const [left, right, top] = [MARGIN.left, width - MARGIN.right, MARGIN.top];
+    const height = Math.round(Math.min(Math.max(width * 0.36, 230), 340));
+    const bottom = height - MARGIN.bottom;
+    const across = linear(0, Math.max(...spec.end.filter(finite)), left, right, width < 480 ? 4 : 8);
+    const shown = spec.series.map((_, i) => i).filter((i) => !state.hidden.has(i));
+    const values = shown.flatMap((i) => spec.series[i].values);
+    const up = scaleOver(spec.top ? [...values, spec.top.value] : values, false, bottom, top, 5, true);
+    verticalAxis(svg, up, left, right);
+    horizontalAxis(svg, across, top, bottom, spec.axis);
+    draw(svg, "text", { class: "label", x: 0, y: 12 }, spec.unit);
+    if (spec.top) {
+      const y = up.at(spec.top.value);
+      draw(svg, "line", { class: "limit", x1: left, x2: right, y1: y, y2: y });
+      draw(svg, "text", { class: "limit-name", x: right, y: y - 6, "text-anchor": "end" }, spec.top.label);
+    }
+    const hits = [];
+    for (const i of shown) hits.push(...oneStaircase(spec, svg, i, across, up));
+    hits.sort((a, b) => a.x0 - b.x0 || a.y0 - b.y0);
+    return { height, hits };
+  },
+};
+
+function oneStaircase(spec, svg, i, across, up) {
+  const style = seriesStyle(spec, i);
+  const group = draw(svg, "g", { class: `series ${style.colour}`, "data-series": i });
+  const hits = [];
+  let path = "";
+  let area = "";
+  spec.series[i].values.forEach((value, k) => {
+    const [from, to] = [spec.begin[k], spec.end[k]];
+    if (![value, from, to].every(finite)) return;
+    const [x0, x1, y] = [across.at(from), across.at(to), up.at(value)];
+    path += `${path ? "L" : "M"}${x0} ${y}L${x1} ${y}`;
+    area += `M${x0} ${up.at(0)}L${x0} ${y}L${x1} ${y}L${x1} ${up.at(0)}Z`;
+    const when = `${said(from)} to ${said(to)} ${spec.axis.split(" ")[0]}`;
+    hits.push({ x0, x1, y0: y - 3, y1: y + 3, lines: [spec.series[i].label, said(value), when] });
+  });
+  if (area) draw(group, "path", { class: "band", d: area });
+  if (path) draw(group, "path", { class: "line", d: path });
+  return hits;
+}

@@ -1,0 +1,79 @@
+"""Numbers in words: as many digits as a sentence can bear."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from loynes.estimate import Estimate
+from loynes.results.table import shown
+
+NONE = "–"
+
+
+def about(value: float, digits: int = 3) -> str:
+    """Three digits, with commas; millions and billions by name."""
+    if not math.isfinite(value):
+        return NONE
+    for size, name in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
+        if abs(value) >= size:
+            return f"{value / size:.{digits}g} {name}"
+    rounded = float(f"{value:.{digits}g}")
+    return f"{rounded:,.10g}".replace("-", "−") if abs(rounded) >= 1e-4 or rounded == 0 else f"{rounded:g}"
+
+
+def percent(share: float, digits: int = 3) -> str:
+    return f"{100 * share:.{digits}g}%"
+
+
+def count(value: Any, one: str, many: str | None = None) -> str:
+    """1 server, 20 servers."""
+    return f"{value:,.10g} {one if value == 1 else many or one + 's'}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds in the unit that people would use."""
+    for size, name in ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes")):
+        if abs(seconds) >= 2 * size:
+            return f"{about(seconds / size)} {name}"
+    return f"{about(seconds)} seconds"
+
+
+def cell(value: Estimate | None) -> str:
+    """An estimate in a table."""
+    return NONE if value is None else shown(value).replace("-", "−") if value.estimate < 0 else shown(value)
+
+
+def between(value: Estimate, confidence: Any, how: Any = about) -> str:
+    """The interval in brackets, nothing where the value is exact."""
+    if value.low == value.high:
+        return ""
+    sure = f"{percent(confidence, 7)}: " if isinstance(confidence, float) else ""
+    match math.isfinite(value.low), math.isfinite(value.high):
+        case True, True:
+            low, high = _apart(value.low, value.high) if how is about else (how(value.low), how(value.high))
+            return f" ({sure}{low} to {high})"
+        case True, False:
+            return f" ({sure}at least {how(value.low)})"
+        case False, True:
+            return f" ({sure}at most {how(value.high)})"
+    return " (no interval)"
+
+
+def _apart(low: float, high: float) -> tuple[str, str]:
+    """Both ends with as many digits as tell them apart."""
+    for digits in (3, 4, 5, 6):
+        ends = [f"{float(f'{x:.{digits}g}'):,.10g}" for x in (low, high)]
+        apart = float(f"{high:.{digits}g}") - float(f"{low:.{digits}g}")
+        if abs(apart - (high - low)) <= 0.1 * (high - low):
+            break
+    small = max(abs(low), abs(high)) < 1e-4 or max(abs(low), abs(high)) >= 1e6
+    found = [f"{low:.4g}", f"{high:.4g}"] if small else ends
+    return found[0].replace("-", "−"), found[1].replace("-", "−")
+
+
+def listed(names: list[str], most: int = 4) -> str:
+    """a, b and c; the rest counted."""
+    if len(names) > most:
+        names = [*names[: most - 1], f"{len(names) - most + 1} others"]
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]

@@ -1,0 +1,342 @@
+"""Reports in a real browser: headless Chromium, driven over its own pipe, so nothing else has to be installed."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loynes.report import page_of
+from report_data import comparison, evaluation, plan, replay, sweep, threshold, without_ends, without_numbers
+
+CHROMIUM = next(
+    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
+)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium, chromium-browser or google-chrome on PATH")
+EVIL = "<script>alert(1)</script>"
+PAGES = {
+    "evaluation": evaluation,
+    "threshold": threshold,
+    "sweep": sweep,
+    "plan": plan,
+    "comparison": comparison,
+    "replay": replay,
+}
+
+# Chromium reads commands from descriptor 3 and answers on 4.
+_LAUNCH = """
+import fcntl, os, sys
+reads, writes = (fcntl.fcntl(int(fd), fcntl.F_DUPFD, 10) for fd in sys.argv[1:3])
+os.dup2(reads, 3), os.dup2(writes, 4)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+
+
+class Browser:
+    """One page of one browser: opens files, runs JavaScript, remembers what went wrong and what was asked for."""
+
+    def __init__(self, profile: Path) -> None:
+        commands, self._send = os.pipe()
+        self._receive, answers = os.pipe()
+        options = ["--headless=new", "--remote-debugging-pipe", "--no-first-run", "--disable-gpu", "--hide-scrollbars",
+                   "--disable-dev-shm-usage", "--disable-background-networking", "--disable-component-update",
+                   f"--user-data-dir={profile}", *(["--no-sandbox"] if os.geteuid() == 0 else [])]  # fmt: skip
+        launch = [sys.executable, "-c", _LAUNCH, str(commands), str(answers), str(CHROMIUM), *options, "about:blank"]
+        self._process = subprocess.Popen(
+            launch, pass_fds=(commands, answers), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        os.close(commands)
+        os.close(answers)
+        self._number, self._rest, self._session = 0, b"", ""
+        self.problems: list[str] = []
+        self.requests: list[str] = []
+        targets = self.call("Target.getTargets")["targetInfos"]
+        page = next(target["targetId"] for target in targets if target["type"] == "page")
+        self._session = self.call("Target.attachToTarget", targetId=page, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            self.call(f"{domain}.enable")
+
+    def close(self) -> None:
+        self._process.terminate()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        os.close(self._send)
+        os.close(self._receive)
+
+    def call(self, method: str, **parameters: Any) -> Any:
+        self._number += 1
+        asked: dict[str, Any] = {"id": self._number, "method": method, "params": parameters}
+        if self._session:
+            asked["sessionId"] = self._session
+        os.write(self._send, json.dumps(asked).encode() + b"\0")
+        while True:
+            message = self._next(20.0)
+            if message.get("id") == self._number:
+                assert "error" not in message, message
+                return message["result"]
+            self._note(message)
+
+    def _next(self, patience: float) -> dict[str, Any]:
+        until = time.monotonic() + patience
+        while b"\0" not in self._rest:
+            ready, _, _ = select.select([self._receive], [], [], max(until - time.monotonic(), 0.0))
+            more = os.read(self._receive, 1 << 16) if ready else b""
+            if not more:
+                raise TimeoutError("the browser does not answer")
+            self._rest += more
+        first, _, self._rest = self._rest.partition(b"\0")
+        message: dict[str, Any] = json.loads(first)
+        return message
+
+    def _note(self, message: dict[str, Any]) -> None:
+        told = message.get("params", {})
+        match message.get("method"):
+            case "Runtime.exceptionThrown":
+                self.problems.append(json.dumps(told["exceptionDetails"]))
+            case "Runtime.consoleAPICalled":
+                self.problems.append(json.dumps(told["args"]))
+            case "Log.entryAdded":
+                self.problems.append(told["entry"]["text"])
+            case "Page.javascriptDialogOpening":
+                self.problems.append(f"dialog: {told['message']}")
+            case "Network.requestWillBeSent":
+                self.requests.append(told["request"]["url"])
+
+    def run(self, script: str) -> Any:
+        """The value of an expression; promises are awaited."""
+        answer = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in answer, answer
+        return answer["result"].get("value")
+
+    def open(self, file: Path, width: int = 1280, height: int = 900, scheme: str = "light") -> None:
+        self.problems.clear()
+        self.requests.clear()
+        self.resize(width, height)
+        self.scheme(scheme)
+        self.call("Page.navigate", url=file.as_uri())
+        until = time.monotonic() + 15
+        while not self.run(
+            f"location.href === {json.dumps(file.as_uri())} && document.documentElement?.dataset.ready === 'yes'"
+        ):
+            assert time.monotonic() < until, f"{file.name} is not drawn: {self.problems}"
+            time.sleep(0.02)
+
+    def resize(self, width: int, height: int = 900) -> None:
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+
+    def scheme(self, name: str) -> None:
+        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
+
+    def settle(self) -> None:
+        """Two frames: one to lay out, one for what follows from it."""
+        self.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+    def move(self, x: float, y: float) -> None:
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+
+    def press(self, key: str) -> None:
+        for kind in ("keyDown", "keyUp"):
+            text = {"text": "\r"} if key == "Enter" and kind == "keyDown" else {}
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=_CODES[key], **text)
+
+
+_CODES = {"Enter": 13, "ArrowRight": 39, "ArrowLeft": 37, "Escape": 27, "Tab": 9}
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    found = Browser(tmp_path_factory.mktemp("profile"))
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("pages")
+    texts = {name: page_of(make()) for name, make in PAGES.items()}
+    texts["evil"] = page_of(evaluation(("T1", EVIL, '"><img src=x onerror=alert(1)>', "</script>")))
+    texts["evil sweep"] = page_of(sweep((EVIL, "</script><script>alert(2)</script>")))
+    texts["empty"] = page_of(without_numbers(evaluation()))
+    texts["empty sweep"] = page_of(without_numbers(sweep()))
+    texts["open"] = page_of(without_ends(sweep(), "low", "high"))
+    for name, text in texts.items():
+        (folder / f"{name}.html").write_text(text, encoding="utf-8")
+    return {name: folder / f"{name}.html" for name in texts}
+
+
+ALL = [*PAGES, "evil", "evil sweep", "empty", "empty sweep", "open"]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_page_loads_fits_and_asks_for_nothing(browser: Browser, pages: dict[str, Path], name: str) -> None:
+    browser.open(pages[name], 1400)
+    for width in (1400, 360):
+        browser.resize(width)
+        browser.settle()
+        assert browser.run("document.documentElement.scrollWidth") <= width
+        assert browser.run("[...document.querySelectorAll('.canvas')].every((c) => c.scrollWidth <= c.clientWidth + 1)")
+    assert browser.problems == []
+    assert browser.requests == [pages[name].as_uri()]
+
+
+@pytest.mark.parametrize(
+    ("name", "marks"),
+    [
+        # 4 rows of 4 marks; 4 lines of 4 points and a cross; 3 places and the 16 of the answer's waits; 4 rows of one.
+        ("evaluation", {".point .mark": 16, ".interval": 16, ".part rect": 6}),
+        ("threshold", {".point .mark": 2, ".part rect": 4}),
+        ("sweep", {".series .mark": 16, ".series .line": 4, ".band": 4, ".unanswered": 1, ".limit": 1}),
+        ("plan", {".point .mark": 19, ".limit": 1, ".allowed": 1}),
+        ("comparison", {".point .mark": 4, ".zero": 1}),
+        ("replay", {".series .line": 3, ".limit": 1}),
+    ],
+)
+def test_charts_are_drawn(browser: Browser, pages: dict[str, Path], name: str, marks: dict[str, int]) -> None:
+    browser.open(pages[name])
+    found = {what: browser.run(f"document.querySelectorAll('.canvas {what}').length") for what in marks}
+    assert found == marks
+    assert browser.run("[...document.querySelectorAll('svg[role=img]')].every((svg) => svg.getAttribute('aria-label'))")
+
+
+def chip(name: str) -> str:
+    return f"[...document.querySelectorAll('.chip')].find((c) => c.textContent === {json.dumps(name)})"
+
+
+def test_a_legend_entry_hides_its_class(browser: Browser, pages: dict[str, Path]) -> None:
+    browser.open(pages["sweep"])
+    lines = "document.querySelectorAll('.series').length"
+    assert browser.run(lines) == 4
+    browser.run(f"{chip('T15')}.click()")
+    assert browser.run(lines) == 3
+    assert browser.run(f"{chip('T15')}.getAttribute('aria-pressed')") == "false"
+    browser.run(f"{chip('T15')}.focus()")
+    browser.press("Enter")
+    assert browser.run(lines) == 4
+    browser.open(pages["evaluation"])
+    browser.run(f"{chip('T5')}.click()")
+    assert browser.run("document.querySelectorAll('.point').length") == 12
+
+
+def test_another_measure_and_a_log_scale(browser: Browser, pages: dict[str, Path]) -> None:
+    browser.open(pages["sweep"])
+    ticks = "[...document.querySelectorAll('svg .tick')].map((t) => t.textContent).join(' ')"
+    before = browser.run(ticks)
+    browser.run("document.querySelector('.switch').click()")
+    assert browser.run(ticks) != before
+    browser.run("{ const s = document.querySelector('select'); s.value = '3'; s.dispatchEvent(new Event('change')); }")
+    assert "p99 of the wait" in browser.run(
+        "[...document.querySelectorAll('svg .label')].map((t) => t.textContent).join()"
+    )
+    assert browser.problems == []
+
+
+def test_hover_and_arrow_keys_show_value_and_interval(browser: Browser, pages: dict[str, Path]) -> None:
+    browser.open(pages["evaluation"])
+    tip = "document.querySelector('.tip')"
+    assert browser.run(f"{tip}.hidden")
+    browser.run("document.querySelector('figure').scrollIntoView()")
+    corner = "(({x, y, width, height}) => [x + width / 2, y + height / 2])"
+    browser.move(*browser.run(f"{corner}(document.querySelector('.canvas .mark').getBoundingClientRect())"))
+    assert browser.run(f"{tip}.textContent") == "all jobsmean: 899% interval 7.84 to 8.16"
+    browser.run("document.querySelector('svg[role=img]').focus()")
+    browser.press("ArrowRight")
+    browser.press("ArrowRight")
+    assert "interval" in browser.run(f"{tip}.textContent")
+    browser.press("Escape")
+    assert browser.run(f"{tip}.hidden")
+
+
+def test_a_table_sorts(browser: Browser, pages: dict[str, Path]) -> None:
+    browser.open(pages["evaluation"])
+    names = "[...document.querySelectorAll('table')][0].querySelectorAll('tbody th')"
+    order = f"[...{names}].map((cell) => cell.textContent)"
+    assert browser.run(order) == ["all jobs", "T1", "T5", "T15"]
+    head = "document.querySelector('thead th:nth-child(3)')"
+    browser.run(f"{head}.querySelector('button').focus()")
+    browser.press("Enter")
+    assert browser.run(f"{head}.getAttribute('aria-sort')") == "ascending"
+    browser.run(f"{head}.querySelector('button').click()")
+    assert browser.run(f"{head}.getAttribute('aria-sort')") == "descending"
+    assert browser.run(order) == ["all jobs", "T15", "T5", "T1"]
+    browser.run("document.querySelector('thead th button').click()")
+    assert browser.run(order) == ["all jobs", "T1", "T5", "T15"]
+    assert browser.run("getComputedStyle(document.querySelector('td.number')).textAlign") == "right"
+
+
+def test_missing_numbers_sort_last(browser: Browser, pages: dict[str, Path]) -> None:
+    browser.open(pages["sweep"])
+    head = "document.querySelector('thead th:nth-child(3) button')"
+    last = "[...document.querySelectorAll('tbody tr')].at(-1).cells[0].textContent"
+    for _ in range(2):
+        browser.run(f"{head}.click()")
+        assert browser.run(last) == "1.1"
+
+
+def test_light_and_dark(browser: Browser, pages: dict[str, Path]) -> None:
+    paper = "getComputedStyle(document.body).backgroundColor"
+    browser.open(pages["evaluation"], scheme="light")
+    light = browser.run(paper)
+    browser.scheme("dark")
+    browser.settle()
+    dark = browser.run(paper)
+    assert light != dark
+    assert browser.run("document.getElementById('theme').textContent") == "Light"
+    browser.run("document.getElementById('theme').click()")
+    assert browser.run(paper) == light
+    assert browser.run("document.getElementById('theme').textContent") == "Dark"
+    browser.run("document.getElementById('theme').click()")
+    assert browser.run(paper) == dark
+    browser.run("localStorage.clear()")
+
+
+CONTRAST = """(() => {
+  const part = (c) => c.match(/[\\d.]+/g).slice(0, 3).map(Number).map((v) => v / 255)
+    .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+  const light = (c) => part(c).reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = (node) => { for (let n = node; n; n = n.parentElement) {
+    const c = getComputedStyle(n).backgroundColor; if (!/, 0\\)$/.test(c)) return c; } };
+  return Math.min(...[...document.querySelectorAll('p, dt, dd, li, td, th, button, summary, pre, svg text')]
+    .filter((n) => n.textContent.trim() && n.getClientRects().length && !n.closest('.tip'))
+    .map((n) => {
+      const own = getComputedStyle(n);
+      const [a, b] = [light(n.closest('svg') ? own.fill : own.color), light(behind(n))].sort((x, y) => y - x);
+      return (a + 0.05) / (b + 0.05);
+    }));
+})()"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["sweep", "plan", "replay"])
+def test_text_can_be_read(browser: Browser, pages: dict[str, Path], name: str, scheme: str) -> None:
+    """WCAG's contrast for text of normal size."""
+    browser.open(pages[name], scheme=scheme)
+    assert browser.run(CONTRAST) >= 4.5
+
+
+@pytest.mark.parametrize("name", ["evil", "evil sweep"])
+def test_names_run_nothing(browser: Browser, pages: dict[str, Path], name: str) -> None:
+    browser.open(pages[name])
+    assert EVIL in browser.run("[...document.querySelectorAll('.chip')].map((c) => c.textContent).join(' ')")
+    assert browser.run("document.scripts.length") == 2
+    assert browser.run("document.images.length") == 0
+    browser.run("document.querySelector('svg[role=img]').focus()")
+    for _ in range(6):
+        browser.press("ArrowRight")
+    assert browser.problems == []
+    # Even a script that got in would not be run.
+    browser.run(
+        "document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.ran = 1'}))"
+    )
+    assert browser.run("window.ran") is None
