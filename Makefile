@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
 
-.PHONY: run setup test check bench docs wheel clean
+.PHONY: run setup test check bench docs site wheel clean
 
 run: $(READY)  ## evaluate the default model
 	$(BIN)/loynes evaluate five-class-exponential --load 0.75
@@ -38,12 +38,16 @@ bench: $(READY_DEV)  ## rates, ratios and how long answers take; a quarter of an
 	$(BIN)/python benchmarks/answers.py
 	$(BIN)/python benchmarks/exact.py
 	$(BIN)/python benchmarks/traces.py
+	$(BIN)/python -W ignore benchmarks/runs.py
 
 docs: $(READY_DEV)  ## recompute the figures that the docs show
 	$(BIN)/python docs/figures.py
+
+site: $(READY_DEV)  ## the documentation as pages, in site/
+	$(BIN)/mkdocs build --quiet
 
 wheel: $(READY_DEV)
 	$(BIN)/python -m build --wheel --outdir dist
 
 clean:
-	rm -rf $(VENV) dist build
+	rm -rf $(VENV) dist build site

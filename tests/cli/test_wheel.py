@@ -1,29 +1,69 @@
-"""A wheel built from the tree installs in an empty environment, and the command runs from it."""
+"""A wheel built from the tree installs in an empty environment; the command, and the tutorial, run from it."""
 
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 import sys
 import venv
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 
-def test_wheel(tmp_path: Path) -> None:
-    build = [sys.executable, "-m", "build", "--wheel", "--outdir", str(tmp_path), str(ROOT)]
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with nothing in it but an environment, and in that nothing but loynes and what it needs."""
+    folder = tmp_path_factory.mktemp("stranger")
+    build = [sys.executable, "-m", "build", "--wheel", "--outdir", str(folder), str(ROOT)]
     subprocess.run(build, check=True, capture_output=True)
-    (wheel,) = tmp_path.glob("*.whl")
-    venv.create(tmp_path / "empty", with_pip=True)
-    python = tmp_path / "empty" / "bin" / "python"
-    install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel)]
+    (wheel,) = folder.glob("*.whl")
+    venv.create(folder / "empty", with_pip=True)
+    python = folder / "empty" / "bin" / "python"
+    install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"{wheel}[plot,io]"]
     subprocess.run(install, check=True, capture_output=True)
-    command = [str(tmp_path / "empty" / "bin" / "loynes"), "evaluate", "five-class-exponential", "--rate", "1.3575"]
+    return folder
+
+
+def test_wheel(place: Path) -> None:
+    command = [str(place / "empty" / "bin" / "loynes"), "evaluate", "five-class-exponential", "--rate", "1.3575"]
     options = ["--samples", "100000", "--json"]
-    done = subprocess.run([*command, *options], check=True, capture_output=True, text=True, cwd=tmp_path)
+    done = subprocess.run([*command, *options], check=True, capture_output=True, text=True, cwd=place)
     data = json.loads(done.stdout)
     assert 5 < data["overall"]["wait"]["mean"]["estimate"] < 13
     # The command's files come from the wheel, not from the tree.
-    where = subprocess.run([str(python), "-c", "import loynes; print(loynes.__file__)"], capture_output=True, text=True)
-    assert str(tmp_path) in where.stdout
+    python = str(place / "empty" / "bin" / "python")
+    where = subprocess.run([python, "-c", "import loynes; print(loynes.__file__)"], capture_output=True, text=True)
+    assert str(place) in where.stdout
+
+
+def plain(text: str) -> list[str]:
+    """Without what differs from run to run."""
+    text = re.sub(r"[\d.]+ s, seed", "s, seed", text)
+    return [re.sub(r"html: \d+ kB", "html: kB", line).rstrip() for line in text.strip().splitlines()]
+
+
+def test_the_tutorial_line_by_line(place: Path) -> None:
+    """The model saved, every command typed as it stands, every output as it is shown, and the Python."""
+    page = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    (model,) = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
+    (place / "team.toml").write_text(model)
+    path = os.pathsep.join([str(place / "empty" / "bin"), os.environ["PATH"]])
+    steps = re.findall(r"```console\n\$ (.*?)\n(.*?)```", page, flags=re.DOTALL)
+    assert len(steps) == 8
+    for command, shown in steps:
+        done = subprocess.run(
+            ["bash", "-c", command], capture_output=True, text=True, cwd=place, env=os.environ | {"PATH": path}
+        )
+        assert done.returncode == 0, done.stderr
+        assert plain(done.stdout) == plain(shown)
+    (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    python = str(place / "empty" / "bin" / "python")
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True, cwd=place)
+    assert done.returncode == 0, done.stderr
+    for name in ("sweep.csv", "plan/result.json", "plan.html"):
+        assert (place / name).stat().st_size > 1000

@@ -38,7 +38,7 @@ def cluster(address: str | None = None, workers: int | None = None) -> Iterator[
                 LocalCluster(n_workers=workers, silence_logs=logging.CRITICAL, **options) as local,
                 Client(local) as client,
             ):
-                client.run(_ready, wait=False)
+                _wake(client)
                 yield client
             return
         try:
@@ -52,10 +52,17 @@ def cluster(address: str | None = None, workers: int | None = None) -> Iterator[
                 raise LoynesError(
                     f"cluster {address}: has no workers (start one with: dask worker {address})"
                 ) from None
-            client.run(_ready, wait=False)
+            _wake(client)
             yield client
 
 
-def _ready() -> None:
+def _wake(client: Any) -> None:
     """Workers load what they will need while the question is still being prepared."""
+    from distributed import fire_and_forget
+
+    for worker in client.nthreads():
+        fire_and_forget(client.submit(_ready, workers=[worker], pure=False))
+
+
+def _ready() -> None:
     import loynes.study.units  # noqa: F401
