@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from loynes.results.records import Evaluation, Threshold
     from loynes.results.replay import Replay
     from loynes.results.samples import SampleFile
+    from loynes.results.simulation import Simulation
     from loynes.results.sweep import Sweep
     from loynes.stationary.certificate import Certificate, NoCertificate
     from loynes.study.certify import certify
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
     from loynes.study.replay import replay
     from loynes.study.resume import resume
     from loynes.study.sample import sample
+    from loynes.study.simulate import simulate
     from loynes.study.stability import stability
     from loynes.study.sweep import sweep
     from loynes.traces.read import read_trace
@@ -120,6 +122,7 @@ __all__ = [
     "SamplingError",
     "Scipy",
     "Shifted",
+    "Simulation",
     "Sweep",
     "Threshold",
     "Trace",
@@ -145,6 +148,7 @@ __all__ = [
     "replay",
     "resume",
     "sample",
+    "simulate",
     "stability",
     "sweep",
 ]
@@ -169,6 +173,8 @@ _HOMES = {
     "compare": "loynes.study.compare",
     "plan": "loynes.study.plan",
     "sweep": "loynes.study.sweep",
+    "Simulation": "loynes.results.simulation",
+    "simulate": "loynes.study.simulate",
     "check": "loynes.study.check",
     "evaluate": "loynes.study.evaluate",
     "exact": "loynes.study.exact",

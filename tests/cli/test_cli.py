@@ -243,7 +243,7 @@ def test_unstable(tmp_path: Path) -> None:
         (("--rate", "1", "--set", ".=3"), "must be written path=value"),
         (("--rate", "1", "-o", ""), "must not be empty"),
         (("--rate", "1", "-o", "nowhere/r.json"), "folder nowhere does not exist"),
-        (("--rate", "1", "-o", "r.html"), "in this version"),
+        (("--rate", "1", "-o", "r.toml"), "results are written to"),
     ],
 )
 def test_bad_options(options: tuple[str, ...], said: str, tmp_path: Path) -> None:

@@ -9,7 +9,20 @@ from typing import Annotated, Any
 import typer
 
 from loynes._version import __version__
-from loynes.cli import compare, evaluate, fit, plan, replay, report, reproduce, resume, sample, stability, sweep
+from loynes.cli import (
+    compare,
+    evaluate,
+    fit,
+    plan,
+    replay,
+    report,
+    reproduce,
+    resume,
+    sample,
+    simulate,
+    stability,
+    sweep,
+)
 from loynes.cli.options import (
     BackendOption,
     DisciplineOption,
@@ -184,6 +197,7 @@ app.command(epilog=plan.EPILOG)(plan.plan)
 app.command(epilog=compare.EPILOG)(compare.compare)
 app.command(epilog=report.EPILOG)(report.report)
 app.command(epilog=reproduce.EPILOG)(reproduce.reproduce)
+app.command(epilog=simulate.EPILOG)(simulate.simulate)
 app.command(epilog=replay.EPILOG)(replay.replay)
 app.command(epilog=fit.EPILOG)(fit.fit)
 

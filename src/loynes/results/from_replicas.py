@@ -39,6 +39,17 @@ def measures(
     return Measures(overall, classes, system)
 
 
+def spread_of(tally: Tally, confidence: float) -> Spread:
+    """Mean, variance and percentiles of the one time that a tally is about."""
+    one = np.ones(1)
+    needs = Needs._make([np.zeros(1)] * len(Needs._fields))
+    looks = tally.looks[:, None].astype(np.float64)
+    waits = _Waits(needs, tally.wait / looks, tally.square / looks, _Histogram(tally), confidence)
+    first, second = waits.first @ one, waits.second @ one
+    mean = mean_of(first, confidence).within(0.0, math.inf)
+    return Spread(mean, variance_from(first, second, confidence), *waits._wait_percentiles(one))
+
+
 class _Histogram:
     """Frequencies of waits by [replica, need, bin], up to the last bin ever hit, with zero waits on their own."""
 

@@ -12,6 +12,7 @@ from loynes.results.plan import Plan
 from loynes.results.records import Evaluation, Threshold
 from loynes.results.replay import Replay
 from loynes.results.samples import SampleFile
+from loynes.results.simulation import Simulation
 from loynes.results.sweep import Sweep
 
 
@@ -32,7 +33,7 @@ def read_result(path: str | Path) -> Any:
 
 
 def _kind(data: dict[str, Any], path: Path) -> Any:
-    named: dict[Any, Any] = {"sweep": Sweep, "plan": Plan, "compare": Comparison}
+    named: dict[Any, Any] = {"sweep": Sweep, "plan": Plan, "compare": Comparison, "simulate": Simulation}
     if data.get("command") in named:
         return named[data["command"]].from_dict(data)
     if data.get("method") == "replay":

@@ -19,7 +19,7 @@ from numba.core.caching import FunctionCache
 def fingerprint(package: Path) -> str:
     """A digest of all sources that kernels are made of."""
     digest = hashlib.sha256()
-    for folder in ("inputs", "kernels", "kernels/cpu"):
+    for folder in ("inputs", "kernels", "kernels/cpu", "kernels/events"):
         for source in sorted((package / folder).glob("*.py")):
             digest.update(source.read_bytes())
     return digest.hexdigest()

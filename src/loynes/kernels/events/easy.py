@@ -1,0 +1,54 @@
+"""EASY backfilling (Lifka 1995): the head of the line has a reservation; others may pass if they do not delay it.
+
+The reservation is the earliest time at which, by the run times the scheduler believes in, enough servers will be free.
+A job behind may start now if it ends before that, or takes only servers that the head will not need.
+"""
+
+import numpy as np
+
+from loynes.kernels.cpu.compiled import compiled
+from loynes.kernels.events.floor import HEAD, NOBODY, RUNNING, begin, fits
+
+
+@compiled
+def easy(floor, option):
+    while floor.counts[HEAD] != NOBODY and fits(floor, floor.counts[HEAD]):
+        begin(floor, floor.counts[HEAD])
+    head = floor.counts[HEAD]
+    if head == NOBODY or floor.after[head] == NOBODY or floor.free.max() == 0:
+        return
+    now, kinds = floor.clock[0], floor.free.size
+    # When the head can start, and what is then left over.
+    size = floor.counts[RUNNING]
+    ends = np.empty(size)
+    for i in range(size):
+        slot = floor.heap[i]
+        ends[i] = max(floor.started[slot] + floor.guess[slot], now)
+    spare = floor.free.copy()
+    reserved = now
+    for i in np.argsort(ends):
+        enough = True
+        for k in range(kinds):
+            enough &= spare[k] >= floor.need[head, k]
+        if enough:
+            break
+        reserved = ends[i]
+        for k in range(kinds):
+            spare[k] += floor.need[floor.heap[i], k]
+    for k in range(kinds):
+        spare[k] -= floor.need[head, k]
+    slot = floor.after[head]
+    while slot != NOBODY and floor.free.max() > 0:
+        behind = floor.after[slot]
+        if fits(floor, slot):
+            harmless = now + floor.guess[slot] <= reserved
+            if not harmless:
+                harmless = True
+                for k in range(kinds):
+                    harmless &= floor.need[slot, k] <= spare[k]
+                if harmless:
+                    for k in range(kinds):
+                        spare[k] -= floor.need[slot, k]
+            if harmless:
+                begin(floor, slot)
+        slot = behind

@@ -1,0 +1,20 @@
+"""Shortest first: of those that fit, the one with the least work, as far as the scheduler knows."""
+
+import numpy as np
+
+from loynes.kernels.cpu.compiled import compiled
+from loynes.kernels.events.floor import HEAD, NOBODY, begin, fits
+
+
+@compiled
+def shortest_first(floor, option):
+    while True:
+        best, least = NOBODY, np.inf
+        slot = floor.counts[HEAD]
+        while slot != NOBODY:
+            if floor.guess[slot] < least and fits(floor, slot):
+                best, least = slot, floor.guess[slot]
+            slot = floor.after[slot]
+        if best == NOBODY:
+            return
+        begin(floor, best)

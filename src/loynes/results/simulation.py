@@ -1,0 +1,155 @@
+"""The answer of `simulate`: waits and the state of the cluster under a policy, event by event."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from loynes._version import __version__
+from loynes.estimate import Estimate
+from loynes.model.cluster import Model
+from loynes.results.metrics import System, Waits
+from loynes.results.saving import dump, save
+from loynes.results.table import Table
+from loynes.results.tidy import ALL_JOBS, COLUMNS, SYSTEM, of_waits
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The cluster at a time: jobs waiting and in the system, busy servers; waits of those that arrive soon after."""
+
+    time: float
+    wait: Estimate
+    wait_p50: float
+    wait_p95: float
+    jobs_waiting: Estimate
+    jobs_in_system: Estimate
+    busy_servers: Estimate
+
+    def to_dict(self) -> dict[str, Any]:
+        return {k: v.to_dict() if isinstance(v, Estimate) else v for k, v in vars(self).items()}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Moment:
+        values: dict[str, Any] = {k: Estimate.from_dict(v) if isinstance(v, dict) else v for k, v in data.items()}
+        return cls(**values)
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """Averages over independent replicas, without a certificate: what bias a burn-in leaves is not bounded."""
+
+    model: Model
+    rate: float
+    policy: str
+    start: str
+    overall: Waits
+    classes: dict[str, Waits]
+    slowdown: dict[str, Estimate]  # response over service, by class and of all jobs
+    system: System
+    confidence: float
+    replicas: int
+    jobs: int
+    seconds: float
+    seed: int
+    details: dict[str, Any] = field(default_factory=dict)
+    moments: tuple[Moment, ...] = ()
+    version: str = __version__
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def summary(self) -> Table:
+        rows = []
+        for name, waits in ((ALL_JOBS, self.overall), *self.classes.items()):
+            wait = waits.wait
+            cells = (wait.mean, wait.p50, wait.p95, wait.p99, waits.no_wait, waits.response.mean, self.slowdown[name])
+            rows.append((name, *cells))
+        title = f"{self.model.label}: waits at rate {self.rate:.6g} under {self.policy}"
+        columns = ("class", "mean wait", "p50", "p95", "p99", "no wait", "mean response", "slowdown")
+        return Table(title, columns, tuple(rows), ("p50", "p99", "slowdown"))
+
+    @property
+    def system_summary(self) -> Table:
+        return Table("system", ("quantity", "value"), self.system.rows)
+
+    @property
+    def moments_summary(self) -> Table:
+        columns = ("time", "wait of those who come", "p50", "p95", "jobs waiting", "jobs in system", "busy servers")
+        rows = tuple(
+            (m.time, m.wait, m.wait_p50, m.wait_p95, m.jobs_waiting, m.jobs_in_system, m.busy_servers)
+            for m in self.moments
+        )
+        return Table(f"over time, from {self.start}", columns, rows)
+
+    @property
+    def tables(self) -> list[Table]:
+        return [self.summary, self.system_summary, *([self.moments_summary] if self.moments else [])]
+
+    @property
+    def footer(self) -> str:
+        sure = f"{100 * self.confidence:.7g}% intervals from {self.replicas} replicas"
+        return (
+            f"event by event, from {self.start}, {sure}, {self.jobs:.3g} jobs, {self.seconds:.1f} s, seed {self.seed}"
+        )
+
+    @property
+    def flat(self) -> Table:
+        return self.summary
+
+    @property
+    def tidy(self) -> Table:
+        rows = [
+            (name, metric, *vars(value).values())
+            for name, waits in ((ALL_JOBS, self.overall), *self.classes.items())
+            for metric, value in (of_waits(waits) | {"slowdown": self.slowdown[name]}).items()
+        ]
+        rows += [(SYSTEM, n, *vars(v).values()) for n, v in vars(self.system).items() if isinstance(v, Estimate)]
+        return Table(self.summary.title, COLUMNS, tuple(rows))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "command": "simulate",
+            "model": self.model.identity(),
+            "rate": self.rate,
+            "method": "simulate",
+            "policy": self.policy,
+            "start": self.start,
+            "confidence": self.confidence,
+            "seed": self.seed,
+            "replicas": self.replicas,
+            "jobs": self.jobs,
+            "seconds": self.seconds,
+            "version": self.version,
+            "warnings": list(self.warnings),
+            "certificate": None,
+            "why": "an event-driven simulation has none",
+            "overall": self.overall.to_dict(),
+            "classes": {name: waits.to_dict() for name, waits in self.classes.items()},
+            "slowdown": {name: value.to_dict() for name, value in self.slowdown.items()},
+            "system": self.system.to_dict(),
+            "moments": [moment.to_dict() for moment in self.moments],
+            "details": self.details,
+        }
+
+    def to_json(self) -> str:
+        return dump(self.to_dict())
+
+    def save(self, path: str | Path) -> None:
+        save(self, path)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Simulation:
+        names = ("rate", "policy", "start", "confidence", "replicas", "jobs", "seed", "details", "version")
+        return cls(
+            model=Model.model_validate(data["model"]["definition"]),
+            overall=Waits.from_dict(data["overall"]),
+            classes={name: Waits.from_dict(waits) for name, waits in data["classes"].items()},
+            slowdown={name: Estimate.from_dict(value) for name, value in data["slowdown"].items()},
+            system=System.from_dict(data["system"]),
+            moments=tuple(Moment.from_dict(moment) for moment in data["moments"]),
+            seconds=math.nan if data.get("seconds") is None else data["seconds"],
+            warnings=tuple(data["warnings"]),
+            **{name: data[name] for name in names},
+        )
