@@ -38,6 +38,7 @@ bench: $(READY_DEV)  ## rates, ratios and how long answers take; a quarter of an
 	$(BIN)/python benchmarks/answers.py
 	$(BIN)/python benchmarks/exact.py
 	$(BIN)/python benchmarks/traces.py
+	$(BIN)/python benchmarks/events.py
 	$(BIN)/python -W ignore benchmarks/runs.py
 
 docs: $(READY_DEV)  ## recompute the figures that the docs show

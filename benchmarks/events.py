@@ -29,7 +29,7 @@ def main() -> None:
         began = time.perf_counter()
         (found,) = simulate(plan, 1, workers=1)
         took = time.perf_counter() - began
-        wait = found.seen.wait.sum() / found.seen.ended.sum()
+        wait = found.seen.sums[:, 1].sum() / found.seen.done
         print(f"| {policy} | {found.arrived / took / 1e6:.2f} | {wait:.2f} |", flush=True)
 
 

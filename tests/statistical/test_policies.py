@@ -26,12 +26,12 @@ def test_from_stationary_nothing_changes(tmp_path: Path) -> None:
         ],
     }
     exact = loynes.exact(model, load=0.7)
-    ask: dict[str, Any] = {"rate": exact.rate, "at": [0, 5, 50], "replicas": 3000, "confidence": SURE, "seed": 4}
+    ask: dict[str, Any] = {"rate": exact.rate, "at": [0, 5, 50], "replicas": 2000, "confidence": SURE, "seed": 4}
     found = loynes.simulate(model, start="stationary", **ask)
     assert exact.mean_wait is not None
     for moment in found.moments:
         assert moment.wait.low <= exact.mean_wait <= moment.wait.high
-        assert moment.wait.half_width < 0.2 * exact.mean_wait
+        assert moment.wait.half_width < 0.25 * exact.mean_wait
     empty = loynes.simulate(model, **ask).moments[0]
     assert empty.wait.high < exact.mean_wait
     # Workloads from a file are a start too.

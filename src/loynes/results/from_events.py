@@ -7,7 +7,19 @@ from numpy.typing import NDArray
 
 from loynes.estimate import Estimate, mean_of, probability_from
 from loynes.kernels.events.engine import Simulated
-from loynes.kernels.events.loop import KINDS, PRESENT, SPAN, WAITING
+from loynes.kernels.events.loop import (
+    ENDED,
+    KINDS,
+    NONE,
+    PRESENT,
+    RESPONSE,
+    RESPONSE_SQUARE,
+    SLOWDOWN,
+    SPAN,
+    WAIT,
+    WAIT_SQUARE,
+    WAITING,
+)
 from loynes.kernels.tally import Tally
 from loynes.model.cluster import Model
 from loynes.results.from_replicas import spread_of
@@ -27,30 +39,26 @@ def waits(model: Model, found: list[Simulated], confidence: float) -> tuple[dict
     groups = [(ALL_JOBS, list(range(len(names)))), *((name, [place]) for place, name in enumerate(names))]
     measured, slowdowns = {}, {}
     for name, classes in groups:
-        seen = [one for one in found if one.seen.ended[classes].sum() > 0]
+        seen = [one.seen for one in found if one.seen.sums[classes, ENDED].sum() > 0]
         if len(seen) < 2:
             continue
-        count = np.array([one.seen.ended[classes].sum() for one in seen])
+        sums = np.array([one.sums[classes].sum(axis=0) for one in seen])
+        per_job = sums / sums[:, [ENDED]]
 
-        def per_job(
-            column: str, seen: list[Simulated] = seen, classes: list[int] = classes, count: Array = count
-        ) -> Array:
-            return np.array([getattr(one.seen, column)[classes].sum() for one in seen]) / count
-
-        def tally(what: str, bins: str, seen: list[Simulated] = seen, classes: list[int] = classes) -> Tally:
-            sums = [[[getattr(one.seen, column)[classes].sum()] for one in seen] for column in (what, f"{what}_square")]
-            none = np.array([[one.seen.none[classes].sum() if what == "wait" else 0] for one in seen])
-            spread = np.array([[getattr(one.seen, bins)[classes].sum(axis=0)] for one in seen])
-            looks = np.array([one.seen.ended[classes].sum() for one in seen])
-            per_unit = seen[0].seen.per_unit
-            return Tally(per_unit, looks, np.array(sums[0]), np.array(sums[1]), none, np.zeros((len(seen), 1)), spread)
-
+        unit, zero = seen[0].per_unit, np.zeros((len(seen), 1), np.int64)
+        looks, none = sums[:, ENDED].astype(np.int64), sums[:, [NONE]].astype(np.int64)
+        both = [
+            np.array([[getattr(one, bins)[classes].sum(axis=0)] for one in seen]) for bins in ("bins", "response_bins")
+        ]
+        squares = (sums[:, [WAIT]], sums[:, [WAIT_SQUARE]]), (sums[:, [RESPONSE]], sums[:, [RESPONSE_SQUARE]])
+        wait = Tally(unit, looks, *squares[0], none, zero.astype(np.float64), both[0])
+        response = Tally(unit, looks, *squares[1], zero, zero.astype(np.float64), both[1])
         measured[name] = Waits(
-            wait=spread_of(tally("wait", "bins"), confidence),
-            response=spread_of(tally("response", "response_bins"), confidence),
-            no_wait=probability_from(per_job("none"), len(seen), confidence),
+            wait=spread_of(wait, confidence),
+            response=spread_of(response, confidence),
+            no_wait=probability_from(per_job[:, NONE], len(seen), confidence),
         )
-        slowdowns[name] = mean_of(per_job("slowdown"), confidence)
+        slowdowns[name] = mean_of(per_job[:, SLOWDOWN], confidence)
     return measured, slowdowns
 
 

@@ -228,7 +228,7 @@ def _shortfalls(found: list[Simulated], policy: str, jobs: int) -> tuple[str, ..
     overrun = sum(one.overrun for one in found)
     if not overrun:
         return ()
-    missing = sum(jobs - int(one.seen.ended.sum()) for one in found)
+    missing = sum(jobs - one.seen.done for one in found)
     return (
         f"{missing} observed jobs had not ended in {overrun} of {len(found)} replicas: under {policy} some jobs "
         "starve, or the rate is unstable (an empirical finding); averages leave them out and are too low",

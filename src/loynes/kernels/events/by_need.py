@@ -29,7 +29,7 @@ def _largest(floor, window):
             need = floor.need[slot].sum()
             if need > most and fits(floor, slot):
                 best, most = slot, need
-            slot = floor.after[slot]
+            slot = floor.jobs[slot].after
             seen += 1
         if best == NOBODY:
             return
@@ -45,7 +45,7 @@ def least_servers_first(floor, option):
             need = floor.need[slot].sum()
             if need < least:
                 best, least = slot, need
-            slot = floor.after[slot]
+            slot = floor.jobs[slot].after
         if best == NOBODY or not fits(floor, best):
             return
         begin(floor, best)

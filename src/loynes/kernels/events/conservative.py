@@ -20,7 +20,7 @@ def conservative(floor, option):
     times, free = np.empty(room), np.empty((room, kinds), np.int64)
     ends = np.empty(size)
     for i in range(size):
-        ends[i] = max(floor.started[floor.heap[i]] + floor.guess[floor.heap[i]], now)
+        ends[i] = max(floor.jobs[floor.jobs[i].heap].started + floor.jobs[floor.jobs[i].heap].guess, now)
     times[0] = now
     free[0] = floor.free
     known = 1
@@ -30,11 +30,11 @@ def conservative(floor, option):
             free[known] = free[known - 1]
             known += 1
         for k in range(kinds):
-            free[known - 1, k] += floor.need[floor.heap[i], k]
+            free[known - 1, k] += floor.need[floor.jobs[i].heap, k]
     slot = floor.counts[HEAD]
     while slot != NOBODY:
-        behind = floor.after[slot]
-        need, length = floor.need[slot], floor.guess[slot]
+        behind = floor.jobs[slot].after
+        need, length = floor.need[slot], floor.jobs[slot].guess
         first = 0
         while True:
             # The next step from which on there is room for long enough.

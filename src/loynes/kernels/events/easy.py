@@ -15,15 +15,15 @@ def easy(floor, option):
     while floor.counts[HEAD] != NOBODY and fits(floor, floor.counts[HEAD]):
         begin(floor, floor.counts[HEAD])
     head = floor.counts[HEAD]
-    if head == NOBODY or floor.after[head] == NOBODY or floor.free.max() == 0:
+    if head == NOBODY or floor.jobs[head].after == NOBODY or floor.free.max() == 0:
         return
     now, kinds = floor.clock[0], floor.free.size
     # When the head can start, and what is then left over.
     size = floor.counts[RUNNING]
     ends = np.empty(size)
     for i in range(size):
-        slot = floor.heap[i]
-        ends[i] = max(floor.started[slot] + floor.guess[slot], now)
+        slot = floor.jobs[i].heap
+        ends[i] = max(floor.jobs[slot].started + floor.jobs[slot].guess, now)
     spare = floor.free.copy()
     reserved = now
     for i in np.argsort(ends):
@@ -34,14 +34,14 @@ def easy(floor, option):
             break
         reserved = ends[i]
         for k in range(kinds):
-            spare[k] += floor.need[floor.heap[i], k]
+            spare[k] += floor.need[floor.jobs[i].heap, k]
     for k in range(kinds):
         spare[k] -= floor.need[head, k]
-    slot = floor.after[head]
+    slot = floor.jobs[head].after
     while slot != NOBODY and floor.free.max() > 0:
-        behind = floor.after[slot]
+        behind = floor.jobs[slot].after
         if fits(floor, slot):
-            harmless = now + floor.guess[slot] <= reserved
+            harmless = now + floor.jobs[slot].guess <= reserved
             if not harmless:
                 harmless = True
                 for k in range(kinds):

@@ -75,7 +75,7 @@ def simulate(
 def _replica(plan: Plan, replica: int) -> Simulated:
     table, kinds = plan.table, len(plan.table.units)
     floor = new_floor(CAPACITY, np.asarray(table.units, np.int64))
-    while len(floor.service) <= 2 * table.servers:
+    while len(floor.jobs) <= 2 * table.servers:
         floor = larger(floor)
     if plan.workload is not None:
         occupy(floor, plan.workload[replica])
@@ -106,11 +106,11 @@ def _replica(plan: Plan, replica: int) -> Simulated:
                        plan.inflation * service[part], demand, number + done, plan.burn_in, last, seen, plan.at, state)
             )  # fmt: skip
             if done < count:
-                if len(floor.service) >= MOST_PRESENT:
+                if len(floor.jobs) >= MOST_PRESENT:
                     return Simulated(seen, state, number + done, True)
                 floor = larger(floor)
         number += count
-        complete = int(seen.ended.sum()) >= plan.jobs and number >= last
+        complete = seen.done >= plan.jobs and number >= last
         if (complete and when > horizon) or number >= limit:
             return Simulated(seen, state, number, not complete)
 

@@ -8,7 +8,7 @@ from loynes.kernels.events.floor import HEAD, NOBODY, begin, fits
 def first_fit(floor, option):
     slot = floor.counts[HEAD]
     while slot != NOBODY and floor.free.max() > 0:
-        behind = floor.after[slot]
+        behind = floor.jobs[slot].after
         if fits(floor, slot):
             begin(floor, slot)
         slot = behind

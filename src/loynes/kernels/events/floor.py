@@ -6,7 +6,7 @@ running jobs are in a heap by the time they end. Nothing here knows of policies.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,23 +18,35 @@ HEAD, TAIL, LINED, RUNNING, SPARE, DRAINING = 0, 1, 2, 3, 4, 5
 NOBODY = -1
 
 
-class Floor(NamedTuple):
-    """One slot a job, as many as there is room for; `counts` and `clock` are what would be scalars."""
+JOB = np.dtype(
+    [
+        ("service", "f8"),
+        ("left", "f8"),  # of the service, still to get
+        ("guess", "f8"),  # what the scheduler believes the service to be
+        ("arrival", "f8"),
+        ("started", "f8"),  # when first, or infinite
+        ("end", "f8"),  # of a running job
+        ("job_class", "i8"),
+        ("number", "i8"),  # -1 for what was there at the beginning
+        ("after", "i8"),  # the next in line
+        ("before", "i8"),
+        ("place", "i8"),  # in the heap, or -1
+        # Not of this slot's job: the heap, and a stack of empty slots, which are as long as there are slots.
+        ("heap", "i8"),
+        ("spare", "i8"),
+    ],
+    align=True,
+)
 
+
+class Floor(NamedTuple):
+    """One slot a job, as many as there is room for; `counts` and `clock` are what would be scalars.
+
+    Few arrays: compiled functions count references to each of those they are given.
+    """
+
+    jobs: NDArray[Any]
     need: NDArray[np.int64]  # [slot, kind]
-    service: NDArray[np.float64]
-    left: NDArray[np.float64]  # service still to get
-    guess: NDArray[np.float64]  # what the scheduler believes the service to be
-    arrival: NDArray[np.float64]
-    started: NDArray[np.float64]  # when first, or infinite
-    end: NDArray[np.float64]  # of a running job
-    job_class: NDArray[np.int64]
-    number: NDArray[np.int64]  # -1 for what was there at the beginning
-    after: NDArray[np.int64]  # the next in line
-    before: NDArray[np.int64]
-    place: NDArray[np.int64]  # in the heap, or -1
-    heap: NDArray[np.int64]
-    spare: NDArray[np.int64]  # a stack of empty slots
     free: NDArray[np.int64]  # [kind]
     units: NDArray[np.int64]  # [kind]
     counts: NDArray[np.int64]
@@ -42,53 +54,50 @@ class Floor(NamedTuple):
 
 
 def new_floor(capacity: int, units: NDArray[np.int64]) -> Floor:
-    count = np.zeros(6, np.int64)
-    count[HEAD] = count[TAIL] = NOBODY
-    count[SPARE] = capacity
-    whole = [np.full(capacity, NOBODY, np.int64) for _ in range(6)]
-    reals = [np.zeros(capacity) for _ in range(6)]
-    spare = np.arange(capacity - 1, -1, -1, dtype=np.int64)
-    need = np.zeros((capacity, len(units)), np.int64)
-    return Floor._make([need, *reals, *whole, spare, units.copy(), units.copy(), count, np.zeros(1)])
+    counts = np.zeros(6, np.int64)
+    counts[HEAD] = counts[TAIL] = NOBODY
+    counts[SPARE] = capacity
+    jobs = np.zeros(capacity, JOB)
+    jobs["spare"] = np.arange(capacity - 1, -1, -1)
+    return Floor(jobs, np.zeros((capacity, len(units)), np.int64), units.copy(), units.copy(), counts, np.zeros(1))
 
 
 def larger(floor: Floor) -> Floor:
     """The same floor with room for twice as many jobs."""
-    capacity = len(floor.service)
+    capacity, spare = len(floor.jobs), int(floor.counts[SPARE])
     wide = new_floor(2 * capacity, floor.units)
-    for name in ("need", "service", "left", "guess", "arrival", "started", "end", "job_class", "number", "after",
-                 "before", "place", "heap"):  # fmt: skip
-        getattr(wide, name)[:capacity] = getattr(floor, name)
-    spare = floor.counts[SPARE]
-    fresh = np.arange(2 * capacity - 1, capacity - 1, -1, dtype=np.int64)
-    wide.spare[: capacity + spare] = np.concatenate([fresh, floor.spare[:spare]])
+    wide.jobs[:capacity], wide.need[:capacity] = floor.jobs, floor.need
     wide.free[:], wide.counts[:], wide.clock[:] = floor.free, floor.counts, floor.clock
+    wide.jobs["spare"][:capacity] = np.arange(2 * capacity - 1, capacity - 1, -1)
+    wide.jobs["spare"][capacity : capacity + spare] = floor.jobs["spare"][:spare]
     wide.counts[SPARE] = capacity + spare
     return wide
 
 
 @compiled
-def admit(floor, need, service, guess, job_class, number):
-    """A job arrives at the end of the line; its slot."""
+def admit(floor, demand, job_class, service, guess, number):
+    """A job arrives at the end of the line, to take its class's row of `demand`; its slot."""
     floor.counts[SPARE] -= 1
-    slot = floor.spare[floor.counts[SPARE]]
-    floor.need[slot] = need
-    floor.service[slot] = service
-    floor.left[slot] = service
-    floor.guess[slot] = guess
-    floor.arrival[slot] = floor.clock[0]
-    floor.started[slot] = np.inf
-    floor.end[slot] = np.inf
-    floor.job_class[slot] = job_class
-    floor.number[slot] = number
-    floor.place[slot] = NOBODY
+    slot = floor.jobs[floor.counts[SPARE]].spare
+    for k in range(floor.free.size):
+        floor.need[slot, k] = demand[job_class, k]
+    job = floor.jobs[slot]
+    job.service = service
+    job.left = service
+    job.guess = guess
+    job.arrival = floor.clock[0]
+    job.started = np.inf
+    job.end = np.inf
+    job.job_class = job_class
+    job.number = number
+    job.place = NOBODY
     last = floor.counts[TAIL]
-    floor.before[slot] = last
-    floor.after[slot] = NOBODY
+    job.before = last
+    job.after = NOBODY
     if last == NOBODY:
         floor.counts[HEAD] = slot
     else:
-        floor.after[last] = slot
+        floor.jobs[last].after = slot
     floor.counts[TAIL] = slot
     floor.counts[LINED] += 1
     return slot
@@ -96,15 +105,15 @@ def admit(floor, need, service, guess, job_class, number):
 
 @compiled
 def leave_line(floor, slot):
-    ahead, behind = floor.before[slot], floor.after[slot]
+    ahead, behind = floor.jobs[slot].before, floor.jobs[slot].after
     if ahead == NOBODY:
         floor.counts[HEAD] = behind
     else:
-        floor.after[ahead] = behind
+        floor.jobs[ahead].after = behind
     if behind == NOBODY:
         floor.counts[TAIL] = ahead
     else:
-        floor.before[behind] = ahead
+        floor.jobs[behind].before = ahead
     floor.counts[LINED] -= 1
 
 
@@ -123,9 +132,9 @@ def run(floor, slot):
     for k in range(floor.free.size):
         floor.free[k] -= floor.need[slot, k]
     now = floor.clock[0]
-    if floor.started[slot] == np.inf:
-        floor.started[slot] = now
-    floor.end[slot] = now + floor.left[slot]
+    if floor.jobs[slot].started == np.inf:
+        floor.jobs[slot].started = now
+    floor.jobs[slot].end = now + floor.jobs[slot].left
     size = floor.counts[RUNNING]
     floor.counts[RUNNING] = size + 1
     _rise(floor, slot, size)
@@ -143,15 +152,15 @@ def stop(floor, slot):
     """Take a job off its servers; what it has had is not lost."""
     for k in range(floor.free.size):
         floor.free[k] += floor.need[slot, k]
-    floor.left[slot] = floor.end[slot] - floor.clock[0]
-    floor.end[slot] = np.inf
-    hole = floor.place[slot]
-    floor.place[slot] = NOBODY
+    floor.jobs[slot].left = floor.jobs[slot].end - floor.clock[0]
+    floor.jobs[slot].end = np.inf
+    hole = floor.jobs[slot].place
+    floor.jobs[slot].place = NOBODY
     size = floor.counts[RUNNING] - 1
     floor.counts[RUNNING] = size
-    last = floor.heap[size]
+    last = floor.jobs[size].heap
     if hole < size:
-        if hole > 0 and floor.end[last] < floor.end[floor.heap[(hole - 1) >> 1]]:
+        if hole > 0 and floor.jobs[last].end < floor.jobs[floor.jobs[(hole - 1) >> 1].heap].end:
             _rise(floor, last, hole)
         else:
             _sink(floor, last, hole, size)
@@ -160,39 +169,39 @@ def stop(floor, slot):
 @compiled
 def vacate(floor, slot):
     """A job that is neither in line nor on servers is gone."""
-    floor.spare[floor.counts[SPARE]] = slot
+    floor.jobs[floor.counts[SPARE]].spare = slot
     floor.counts[SPARE] += 1
 
 
 @compiled
 def _rise(floor, slot, at):
-    end = floor.end[slot]
+    end = floor.jobs[slot].end
     while at > 0:
         parent = (at - 1) >> 1
-        other = floor.heap[parent]
-        if floor.end[other] <= end:
+        other = floor.jobs[parent].heap
+        if floor.jobs[other].end <= end:
             break
-        floor.heap[at] = other
-        floor.place[other] = at
+        floor.jobs[at].heap = other
+        floor.jobs[other].place = at
         at = parent
-    floor.heap[at] = slot
-    floor.place[slot] = at
+    floor.jobs[at].heap = slot
+    floor.jobs[slot].place = at
 
 
 @compiled
 def _sink(floor, slot, at, size):
-    end = floor.end[slot]
+    end = floor.jobs[slot].end
     while True:
         child = 2 * at + 1
         if child >= size:
             break
-        if child + 1 < size and floor.end[floor.heap[child + 1]] < floor.end[floor.heap[child]]:
+        if child + 1 < size and floor.jobs[floor.jobs[child + 1].heap].end < floor.jobs[floor.jobs[child].heap].end:
             child += 1
-        other = floor.heap[child]
-        if floor.end[other] >= end:
+        other = floor.jobs[child].heap
+        if floor.jobs[other].end >= end:
             break
-        floor.heap[at] = other
-        floor.place[other] = at
+        floor.jobs[at].heap = other
+        floor.jobs[other].place = at
         at = child
-    floor.heap[at] = slot
-    floor.place[slot] = at
+    floor.jobs[at].heap = slot
+    floor.jobs[slot].place = at

@@ -63,34 +63,33 @@ def schedule(policy, option, floor):
         server_filling(floor, option)
 
 
+# Sums over ended jobs, by class: how many, and of what.
+ENDED, WAIT, WAIT_SQUARE, NONE, RESPONSE, RESPONSE_SQUARE, SLOWDOWN, SUMS = range(8)
+
+
 class Seen(NamedTuple):
     """What one replica saw of the jobs it observes, by class, and over time."""
 
     per_unit: float
-    ended: NDArray[np.int64]  # [class]
-    wait: NDArray[np.float64]
-    wait_square: NDArray[np.float64]
-    none: NDArray[np.int64]
-    response: NDArray[np.float64]
-    response_square: NDArray[np.float64]
-    slowdown: NDArray[np.float64]
+    sums: NDArray[np.float64]  # [class, SUMS]
     bins: NDArray[np.uint32]  # [class, bin], of waits
     response_bins: NDArray[np.uint32]
-    time: NDArray[np.float64]  # [5 + 2 kinds], of: span, waiting, in system, ...; busy and lost by kind
+    time: NDArray[np.float64]  # [3 + 2 kinds], integrals: span, waiting, present; busy and lost by kind
     jobs: NDArray[np.float64]  # [job, 3]: wait, response and arrival of every observed job, if wanted
+
+    @property
+    def done(self) -> int:
+        """Observed jobs that have ended."""
+        return int(self.sums[:, ENDED].sum())
 
 
 SPAN, WAITING, PRESENT, KINDS = 0, 1, 2, 3
 
 
 def new_seen(classes: int, kinds: int, unit: float, jobs: int = 0) -> Seen:
-    reals = [np.zeros(classes) for _ in range(5)]
-    counts = [np.zeros(classes, np.int64) for _ in range(2)]
     bins = [np.zeros((classes, BINS), np.uint32) for _ in range(2)]
-    return Seen(
-        1.0 / unit, counts[0], reals[0], reals[1], counts[1], reals[2], reals[3], reals[4], bins[0], bins[1],
-        np.zeros(KINDS + 2 * kinds), np.full((jobs, 3), np.nan),
-    )  # fmt: skip
+    time, each = np.zeros(KINDS + 2 * kinds), np.full((jobs, 3), np.nan)
+    return Seen(1.0 / unit, np.zeros((classes, SUMS)), bins[0], bins[1], time, each)
 
 
 @compiled
@@ -109,13 +108,12 @@ def draw(table, seed, stream, replica, first, count, place, gap, job_class, serv
 def occupy(floor, workload):
     """Servers that are busy for so long from now, one kind after the other, with work of nobody's."""
     at = 0
-    need = np.zeros(floor.free.size, np.int64)
+    demand = np.zeros((floor.free.size, floor.free.size), np.int64)
     for k in range(floor.free.size):
         for _ in range(floor.units[k]):
             if workload[at] > 0.0:
-                need[:] = 0
-                need[k] = 1
-                slot = admit(floor, need, workload[at], workload[at], 0, NOBODY)
+                demand[k, k] = 1
+                slot = admit(floor, demand, k, workload[at], workload[at], NOBODY)
                 leave_line(floor, slot)
                 run(floor, slot)
             at += 1
@@ -130,29 +128,31 @@ def events(policy, option, floor, arrival, job_class, service, guess, demand, nu
     the system, and busy servers of every kind.
     """
     kept = policy == SERVER_FILLING  # running jobs keep their place in line
-    moment = 0
+    moment, time = 0, seen.time
     while moment < at.size and at[moment] < floor.clock[0]:
         moment += 1
     i = 0
     while i < arrival.size:
-        ends = floor.counts[RUNNING] > 0 and floor.end[floor.heap[0]] <= arrival[i]
+        ends = floor.counts[RUNNING] > 0 and floor.jobs[floor.jobs[0].heap].end <= arrival[i]
         if not ends and floor.counts[SPARE] == 0:
             return i
-        now = floor.end[floor.heap[0]] if ends else arrival[i]
-        moment = _look(floor, kept, now, at, moment, state)
-        _pass(floor, kept, now, first < number + i < last, seen)
+        now = floor.jobs[floor.jobs[0].heap].end if ends else arrival[i]
+        if moment < at.size and at[moment] < now:
+            moment = _look(floor, kept, now, at, moment, state)
+        if first < number + i < last and now > floor.clock[0]:
+            _pass(floor, kept, now - floor.clock[0], time)
+        floor.clock[0] = now
         if ends:
-            while floor.counts[RUNNING] > 0 and floor.end[floor.heap[0]] <= now:
-                slot = floor.heap[0]
+            while floor.counts[RUNNING] > 0 and floor.jobs[floor.jobs[0].heap].end <= now:
+                slot = floor.jobs[0].heap
                 stop(floor, slot)
-                if kept and floor.number[slot] != NOBODY:
+                if kept and floor.jobs[slot].number != NOBODY:
                     leave_line(floor, slot)
-                if first <= floor.number[slot] < last:
+                if first <= floor.jobs[slot].number < last:
                     _note(floor, kept, slot, first, seen)
                 vacate(floor, slot)
         else:
-            c = job_class[i]
-            admit(floor, demand[c], service[i], guess[i], c, number + i)
+            admit(floor, demand, job_class[i], service[i], guess[i], number + i)
             i += 1
         schedule(policy, option, floor)
     return arrival.size
@@ -164,7 +164,7 @@ def _waiting(floor, kept):
         return floor.counts[LINED]
     in_line = 0
     for i in range(floor.counts[RUNNING]):
-        in_line += floor.number[floor.heap[i]] != NOBODY
+        in_line += floor.jobs[floor.jobs[i].heap].number != NOBODY
     return floor.counts[LINED] - in_line
 
 
@@ -182,42 +182,39 @@ def _look(floor, kept, until, at, moment, state):
 
 
 @compiled
-def _pass(floor, kept, now, observed, seen):
-    """Time passes: sums over it, if observed."""
-    span = now - floor.clock[0]
-    floor.clock[0] = now
-    if not observed or span <= 0.0:
-        return
-    waiting = _waiting(floor, kept)
-    seen.time[SPAN] += span
-    seen.time[WAITING] += waiting * span
-    seen.time[PRESENT] += (waiting + floor.counts[RUNNING]) * span
+def _pass(floor, kept, span, time):
+    """Time passes: sums over it."""
+    waiting = _waiting(floor, kept) if kept else floor.counts[LINED]
+    time[SPAN] += span
+    time[WAITING] += waiting * span
+    time[PRESENT] += (waiting + floor.counts[RUNNING]) * span
     for k in range(floor.free.size):
-        seen.time[KINDS + 2 * k] += (floor.units[k] - floor.free[k]) * span
+        time[KINDS + 2 * k] += (floor.units[k] - floor.free[k]) * span
         if waiting > 0:
-            seen.time[KINDS + 2 * k + 1] += floor.free[k] * span
+            time[KINDS + 2 * k + 1] += floor.free[k] * span
 
 
 @compiled
 def _note(floor, kept, slot, first, seen):
     """A job that is observed has ended."""
-    c = floor.job_class[slot]
-    response = floor.clock[0] - floor.arrival[slot]
-    wait = response - floor.service[slot] if kept else floor.started[slot] - floor.arrival[slot]
+    c = floor.jobs[slot].job_class
+    response = floor.clock[0] - floor.jobs[slot].arrival
+    wait = response - floor.jobs[slot].service if kept else floor.jobs[slot].started - floor.jobs[slot].arrival
     if kept and wait < 1e-9 * response:  # rounding, where times are taken apart and put together again
         wait = 0.0
-    seen.ended[c] += 1
-    seen.wait[c] += wait
-    seen.wait_square[c] += wait * wait
-    seen.none[c] += wait == 0.0
-    seen.response[c] += response
-    seen.response_square[c] += response * response
-    seen.slowdown[c] += response / floor.service[slot] if floor.service[slot] > 0.0 else 1.0
+    sums = seen.sums[c]
+    sums[ENDED] += 1.0
+    sums[WAIT] += wait
+    sums[WAIT_SQUARE] += wait * wait
+    sums[NONE] += wait == 0.0
+    sums[RESPONSE] += response
+    sums[RESPONSE_SQUARE] += response * response
+    sums[SLOWDOWN] += response / floor.jobs[slot].service if floor.jobs[slot].service > 0.0 else 1.0
     place = (np.float64(wait * seen.per_unit).view(np.int64) >> _SHIFT) - _OFFSET
     seen.bins[c, min(max(place, 0), BINS - 1)] += np.uint32(1)
     place = (np.float64(response * seen.per_unit).view(np.int64) >> _SHIFT) - _OFFSET
     seen.response_bins[c, min(max(place, 0), BINS - 1)] += np.uint32(1)
     if seen.jobs.shape[0] > 0:
-        seen.jobs[floor.number[slot] - first, 0] = wait
-        seen.jobs[floor.number[slot] - first, 1] = response
-        seen.jobs[floor.number[slot] - first, 2] = floor.arrival[slot]
+        seen.jobs[floor.jobs[slot].number - first, 0] = wait
+        seen.jobs[floor.jobs[slot].number - first, 1] = response
+        seen.jobs[floor.jobs[slot].number - first, 2] = floor.jobs[slot].arrival

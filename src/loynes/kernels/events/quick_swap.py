@@ -33,5 +33,5 @@ def _largest(floor):
         need = floor.need[slot].sum()
         if need > most:
             best, most = slot, need
-        slot = floor.after[slot]
+        slot = floor.jobs[slot].after
     return best

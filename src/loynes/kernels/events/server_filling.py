@@ -18,14 +18,14 @@ def server_filling(floor, option):
     while slot != NOBODY and wanted < servers:
         wanted += floor.need[slot, 0]
         size += 1
-        slot = floor.after[slot]
+        slot = floor.jobs[slot].after
     chosen = np.empty(size, np.int64)
     needs = np.empty(size, np.int64)
     slot = floor.counts[HEAD]
     for i in range(size):
         chosen[i] = slot
         needs[i] = -floor.need[slot, 0]
-        slot = floor.after[slot]
+        slot = floor.jobs[slot].after
     # Who is to be served: the largest first, of equals the earliest.
     order = np.argsort(needs, kind="mergesort")
     serve = np.zeros(size, np.bool_)
@@ -37,12 +37,12 @@ def server_filling(floor, option):
     slot = floor.counts[HEAD]
     at = 0
     while slot != NOBODY:  # first off, then on
-        if floor.place[slot] != NOBODY and (at >= size or not serve[at]):
+        if floor.jobs[slot].place != NOBODY and (at >= size or not serve[at]):
             stop(floor, slot)
-        slot = floor.after[slot]
+        slot = floor.jobs[slot].after
         at += 1
         if at > size and floor.free[0] == servers:
             break
     for i in range(size):
-        if serve[i] and floor.place[chosen[i]] == NOBODY and fits(floor, chosen[i]):
+        if serve[i] and floor.jobs[chosen[i]].place == NOBODY and fits(floor, chosen[i]):
             run(floor, chosen[i])

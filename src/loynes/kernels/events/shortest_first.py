@@ -12,9 +12,9 @@ def shortest_first(floor, option):
         best, least = NOBODY, np.inf
         slot = floor.counts[HEAD]
         while slot != NOBODY:
-            if floor.guess[slot] < least and fits(floor, slot):
-                best, least = slot, floor.guess[slot]
-            slot = floor.after[slot]
+            if floor.jobs[slot].guess < least and fits(floor, slot):
+                best, least = slot, floor.jobs[slot].guess
+            slot = floor.jobs[slot].after
         if best == NOBODY:
             return
         begin(floor, best)
