@@ -66,19 +66,15 @@ def compare(
     """Two models on the same jobs: differences of waits and losses, with intervals."""
     warm_up(backend)
     from loynes.cli import output
-    from loynes.cli.watch import watching
+    from loynes.cli.watch import asking
     from loynes.model import load as read
-    from loynes.study.cluster import cluster as workers_of
     from loynes.study.compare import compare as ask
 
     output.check_target(out)
     first = read(model, changes or ())
     second = None if other is None else read(other, changes or ())
     folder = output.run_folder(out)
-    with (
-        watching(f"{first.label}: compare", folder, quiet=quiet) as progress,
-        workers_of(cluster, workers) as executor,
-    ):
+    with asking(f"{first.label}: compare", folder, quiet=quiet, cluster=cluster, workers=workers) as ways:
         found = ask(
             first,
             second,
@@ -95,7 +91,6 @@ def compare(
             seed=seed,
             backend=backend,
             folder=folder,
-            executor=executor,
-            progress=progress,
+            **ways,
         )
     output.result(found, as_json, out)

@@ -85,17 +85,15 @@ def evaluate(
     """Waits of every class, and the state of the cluster, at one arrival rate."""
     warm_up(backend)
     from loynes.cli import output
-    from loynes.cli.watch import watching
+    from loynes.cli.watch import asking
     from loynes.model import load as read
-    from loynes.study.cluster import cluster as workers_of
     from loynes.study.evaluate import evaluate as ask
 
     output.check_target(out)
     chosen = read(model, changes or ())
-    with (
-        watching(f"{chosen.label}: {method}", output.run_folder(out), quiet=quiet) as progress,
-        workers_of(cluster, workers) as executor,
-    ):
+    with asking(
+        f"{chosen.label}: {method}", output.run_folder(out), quiet=quiet, cluster=cluster, workers=workers
+    ) as ways:
         found = ask(
             chosen,
             rate=rate,
@@ -115,7 +113,6 @@ def evaluate(
             seed=seed,
             backend=backend,
             folder=output.run_folder(out),
-            executor=executor,
-            progress=progress,
+            **ways,
         )
     output.result(found, as_json, out)

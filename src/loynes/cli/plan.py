@@ -58,17 +58,13 @@ def plan(
     """The smallest cluster, or the largest rate, that meets service objectives."""
     warm_up(backend)
     from loynes.cli import output
-    from loynes.cli.watch import watching
+    from loynes.cli.watch import asking
     from loynes.model import load
-    from loynes.study.cluster import cluster as workers_of
     from loynes.study.plan import plan as ask
 
     output.check_target(out)
     chosen, folder = load(model, changes or ()), output.run_folder(out)
-    with (
-        watching(f"{chosen.label}: plan", folder, quiet=quiet) as progress,
-        workers_of(cluster, workers) as executor,
-    ):
+    with asking(f"{chosen.label}: plan", folder, quiet=quiet, cluster=cluster, workers=workers) as ways:
         found = ask(
             chosen,
             slo=slo or [],
@@ -81,7 +77,6 @@ def plan(
             seed=seed,
             backend=backend,
             folder=folder,
-            executor=executor,
-            progress=progress,
+            **ways,
         )
     output.result(found, as_json, out)

@@ -34,13 +34,12 @@ def reproduce(
 ) -> None:
     """The paper's tables and figures, computed again: data, figures, and how they agree with the print."""
     from loynes.cli import output
-    from loynes.cli.watch import watching
+    from loynes.cli.watch import asking
     from loynes.paper.reproduce import reproduce as ask
     from loynes.paper.reproduce import summary
-    from loynes.study.cluster import cluster as workers_of
 
-    with watching("reproduce", quiet=quiet) as progress, workers_of(cluster, workers) as executor:
-        found = ask(names or "all", out, quick=quick, seed=seed, backend=backend, executor=executor, progress=progress)
+    with asking("reproduce", None, quiet=quiet, cluster=cluster, workers=workers) as ways:
+        found = ask(names or "all", out, quick=quick, seed=seed, backend=backend, **ways)
     if as_json:
         output.document({one.name: {"agrees": one.agrees, "checks": [vars(c) for c in one.checks]} for one in found})
     else:

@@ -20,13 +20,9 @@ def resume(
 ) -> None:
     """Go on with a run that was stopped, to the same result."""
     from loynes.cli import output
-    from loynes.cli.watch import watching
-    from loynes.study.cluster import cluster as workers_of
+    from loynes.cli.watch import asking
     from loynes.study.resume import resume as ask
 
-    with (
-        watching(f"{folder}: resume", folder, quiet=quiet) as progress,
-        workers_of(cluster, workers) as executor,
-    ):
-        found = ask(folder, executor=executor, progress=progress)
+    with asking(f"{folder}: resume", folder, quiet=quiet, cluster=cluster, workers=workers) as ways:
+        found = ask(folder, **ways)
     output.result(found, as_json, folder)

@@ -58,16 +58,14 @@ def sample(
     """Independent samples of the stationary workload, written to a file."""
     warm_up(backend)
     from loynes.cli import output
-    from loynes.cli.watch import watching
+    from loynes.cli.watch import asking
     from loynes.model import load as read
-    from loynes.study.cluster import cluster as workers_of
     from loynes.study.sample import sample as ask
 
     chosen = read(model, changes or ())
-    with (
-        watching(f"{chosen.label}: samples", output.run_folder(out), quiet=quiet) as progress,
-        workers_of(cluster, workers) as executor,
-    ):
+    with asking(
+        f"{chosen.label}: samples", output.run_folder(out), quiet=quiet, cluster=cluster, workers=workers
+    ) as ways:
         found = ask(
             chosen,
             out,
@@ -81,7 +79,6 @@ def sample(
             discipline=discipline,
             seed=seed,
             backend=backend,
-            executor=executor,
-            progress=progress,
+            **ways,
         )
     output.result(found, as_json, None)

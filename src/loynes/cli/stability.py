@@ -54,17 +54,15 @@ def stability(
     """The largest arrival rate the cluster can take, with a bracket."""
     warm_up(backend)
     from loynes.cli import output
-    from loynes.cli.watch import watching
+    from loynes.cli.watch import asking
     from loynes.model import load
-    from loynes.study.cluster import cluster as workers_of
     from loynes.study.stability import stability as ask
 
     output.check_target(out)
     chosen = load(model, changes or ())
-    with (
-        watching(f"{chosen.label}: stability", output.run_folder(out), quiet=quiet) as progress,
-        workers_of(cluster, workers) as executor,
-    ):
+    with asking(
+        f"{chosen.label}: stability", output.run_folder(out), quiet=quiet, cluster=cluster, workers=workers
+    ) as ways:
         found = ask(
             chosen,
             precision=precision,
@@ -76,7 +74,6 @@ def stability(
             seed=seed,
             backend=backend,
             folder=output.run_folder(out),
-            executor=executor,
-            progress=progress,
+            **ways,
         )
     output.result(found, as_json, out)

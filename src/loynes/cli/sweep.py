@@ -75,18 +75,14 @@ def sweep(
     """Waits and losses at many rates, or of a model changed in many ways, in one table."""
     warm_up(backend)
     from loynes.cli import output
-    from loynes.cli.watch import watching
+    from loynes.cli.watch import asking
     from loynes.model import load
-    from loynes.study.cluster import cluster as workers_of
     from loynes.study.sweep import sweep as ask
 
     output.check_target(out)
     chosen, varied = load(model, changes or ()), output.pairs("--vary", vary, "servers=16,20,24")
     folder = output.run_folder(out)
-    with (
-        watching(f"{chosen.label}: sweep", folder, quiet=quiet) as progress,
-        workers_of(cluster, workers) as executor,
-    ):
+    with asking(f"{chosen.label}: sweep", folder, quiet=quiet, cluster=cluster, workers=workers) as ways:
         found = ask(
             chosen,
             loads=loads,
@@ -102,7 +98,6 @@ def sweep(
             seed=seed,
             backend=backend,
             folder=folder,
-            executor=executor,
-            progress=progress,
+            **ways,
         )
     output.result(found, as_json, out)

@@ -7,6 +7,7 @@ import time
 import warnings as python_warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
 
 from loynes.errors import LoynesWarning
 from loynes.study.progress import Progress, silent
@@ -30,6 +31,17 @@ def watching(title: str, folder: str | None = None, quiet: bool = False) -> Iter
             )
             print(f"loynes: interrupted; {safe}", file=sys.stderr)
             raise SystemExit(130) from None
+
+
+@contextmanager
+def asking(
+    title: str, folder: str | None, *, quiet: bool, cluster: str | None, workers: int | None
+) -> Iterator[dict[str, Any]]:
+    """What every long question takes: who shows its progress, and whose workers answer it."""
+    from loynes.study.cluster import cluster as client_of
+
+    with watching(title, folder, quiet) as progress, client_of(cluster, workers) as executor:
+        yield {"progress": progress, "executor": executor}
 
 
 def _shown(title: str, quiet: bool) -> AbstractContextManager[Progress]:

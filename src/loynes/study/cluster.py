@@ -33,12 +33,13 @@ def cluster(address: str | None = None, workers: int | None = None) -> Iterator[
     with dask.config.set(settings):
         if workers is not None:
             # The kernels let go of the interpreter, but a process each keeps Python's own work apart too.
-            options: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": ":0", "processes": True}
+            options: dict[str, Any] = {"threads_per_worker": 1, "processes": True, "preload": ["loynes.study.worker"]}
             with (
-                LocalCluster(n_workers=workers, silence_logs=logging.CRITICAL, **options) as local,
+                LocalCluster(
+                    n_workers=workers, dashboard_address=":0", silence_logs=logging.CRITICAL, **options
+                ) as local,
                 Client(local) as client,
             ):
-                _wake(client)
                 yield client
             return
         try:
