@@ -1,6 +1,6 @@
 """First come, first served, event by event: an independent check that shares nothing with the recurrence.
 
-Its own random numbers (NumPy's Mersenne Twister), its own clock, and a heap of departures.
+Its own random numbers (NumPy's generator), its own clock, and a heap of departures.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ def mean_wait(model: Model, rate: float, jobs: int, replicas: int, seed: int, co
     needs = np.array([model.demand(c)[0] for c in model.classes], np.int64)
 
     def one(replica: int) -> float:
-        own = int(np.random.SeedSequence([seed, replica]).generate_state(1)[0])
-        return float(_run(own, model.servers, rate, shares / shares[-1], means, needs, jobs))
+        return float(
+            _run(np.random.default_rng([seed, replica]), model.servers, rate, shares / shares[-1], means, needs, jobs)
+        )
 
     with ThreadPoolExecutor(cores()) as pool:
         return mean_of(np.array(list(pool.map(one, range(replicas)))), confidence)
@@ -38,7 +39,7 @@ def mean_wait(model: Model, rate: float, jobs: int, replicas: int, seed: int, co
 
 @numba.njit(nogil=True)
 def _run(
-    seed: int,
+    rng: np.random.Generator,
     servers: int,
     rate: float,
     shares: NDArray[np.float64],
@@ -46,21 +47,20 @@ def _run(
     needs: NDArray[np.int64],
     jobs: int,
 ) -> float:
-    np.random.seed(seed)  # noqa: NPY002  of this thread, inside compiled code
     free = servers
     running = [(math.inf, 0)]
     arrival, now, total = 0.0, 0.0, 0.0
     skipped = jobs // 4
     for number in range(jobs):
-        arrival += np.random.exponential(1.0 / rate)  # noqa: NPY002
-        job = np.searchsorted(shares, np.random.random())  # noqa: NPY002
+        arrival += rng.exponential(1.0 / rate)
+        job = np.searchsorted(shares, rng.random())
         now = max(now, arrival)  # nobody starts before the job ahead of it
         while running[0][0] <= now or free < needs[job]:
             ended, given = heapq.heappop(running)
             free += given
             now = max(now, ended)
         free -= needs[job]
-        heapq.heappush(running, (now + np.random.exponential(means[job]), needs[job]))  # noqa: NPY002
+        heapq.heappush(running, (now + rng.exponential(means[job]), needs[job]))
         if number >= skipped:
             total += now - arrival
     return total / (jobs - skipped)

@@ -8,7 +8,7 @@ from typing import Any
 
 from loynes.estimate import Estimate
 from loynes.results.table import Table, shown
-from loynes.study.progress import Progress
+from loynes.study.progress import Part, Progress
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,7 @@ class Effort:
 
     def ways(self, part: int = 0, parts: int = 1) -> dict[str, Any]:
         """Options of every question; this one is a part of several."""
-
-        def watch(share: float, text: str) -> None:
-            self.progress((part + share) / parts, text)
-
-        # Whoever hears of every job hears of these too.
-        if hasattr(self.progress, "did"):
-            watch.did = self.progress.did  # type: ignore[attr-defined]
+        watch = Part(self.progress, part / parts, 1 / parts)
         return {"seed": self.seed, "backend": self.backend, "executor": self.executor, "progress": watch}
 
 

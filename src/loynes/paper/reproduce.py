@@ -17,7 +17,7 @@ from loynes.results.files import check_writable, write_text
 from loynes.results.plots import pyplot
 from loynes.results.table import Table
 from loynes.study.options import check_common
-from loynes.study.progress import Progress, silent
+from loynes.study.progress import Part, Progress, silent
 
 ITEMS: dict[str, Callable[[Effort], Found]] = {
     "one-or-all": one_or_all.run,
@@ -68,20 +68,13 @@ def reproduce(
         python_warnings.simplefilter("ignore", LoynesWarning)
         for number, one in enumerate(chosen):
             began = time.perf_counter()
-            result = ITEMS[one](Effort(quick, seed, backend, executor, _part_of(progress, number, len(chosen), one)))
+            result = ITEMS[one](
+                Effort(quick, seed, backend, executor, Part(progress, number / len(chosen), 1 / len(chosen), one))
+            )
             found.append(replace(result, seconds=time.perf_counter() - began))
             _write(found[-1], place)
     write_text(place / "agreement.md", agreement(found, quick))
     return found
-
-
-def _part_of(progress: Progress, number: int, count: int, name: str) -> Progress:
-    def watch(share: float, text: str) -> None:
-        progress((number + share) / count, f"{name}: {text}")
-
-    if hasattr(progress, "did"):
-        watch.did = progress.did  # type: ignore[attr-defined]
-    return watch
 
 
 def _write(found: Found, place: Path) -> None:

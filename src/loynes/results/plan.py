@@ -171,7 +171,9 @@ class Plan:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Plan:
-        results = {n: None if data[n] is None else Evaluation.from_dict(data[n]) for n in ("meets", "fails", "next")}
+        def result(name: str) -> Evaluation | None:
+            return None if data[name] is None else Evaluation.from_dict(data[name])
+
         names = ("vary", "answer", "fails_at", "fails_why", "adjacent", "certified", "confidence", "seed", "version")
         return cls(
             model=Model.model_validate(data["model"]["definition"]),
@@ -179,7 +181,9 @@ class Plan:
             seconds=data.get("seconds", math.nan),
             tried=tuple(data["tried"]),
             warnings=tuple(data["warnings"]),
-            **results,  # type: ignore[arg-type]
+            meets=Evaluation.from_dict(data["meets"]),
+            fails=result("fails"),
+            next=result("next"),
             **{name: data[name] for name in names},
         )
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from loynes.errors import LoynesError, UsageError
+from loynes.study.worker import ready
 
 # Seconds to wait for a scheduler, and for its first worker.
 PATIENCE = 30
@@ -62,8 +63,4 @@ def _wake(client: Any) -> None:
     from distributed import fire_and_forget
 
     for worker in client.nthreads():
-        fire_and_forget(client.submit(_ready, workers=[worker], pure=False))
-
-
-def _ready() -> None:
-    import loynes.study.units  # noqa: F401
+        fire_and_forget(client.submit(ready, workers=[worker], pure=False))

@@ -16,11 +16,13 @@ from loynes.results.from_pairs import Seen, difference, system_difference
 from loynes.results.reading import read_result
 from loynes.study.evaluate import ran
 from loynes.study.options import check_common, check_discipline
-from loynes.study.progress import Progress, heard_by, silent
+from loynes.study.progress import Part, Progress, heard_by, silent
 from loynes.study.runfolder import answered, finish, recording
 from loynes.study.spread import spread_over
 
 METHODS = ("sandwich", "forward")
+# Where the shares of work begin: two pilots, then the two runs.
+PARTS = (0.0, 0.05, 0.1, 0.55, 1.0)
 # A job that leaves no trace: it starts no later than any job behind it could, and is gone at once.
 NOTHING = {"need": 1, "service": {"law": "deterministic", "value": 1e-12}}
 # What a run's folder says was asked.
@@ -90,7 +92,9 @@ def compare(
             if model is second:
                 own = {"rate": _rate(second, rates, rate, load_a), "load": None}
             size: dict[str, Any] = {"samples": samples, "replicas": replicas, "burn_in": burn_in}
-            found = ran(model, **own, **ask, **size, progress=_part_of(progress, part))
+            found = ran(
+                model, **own, **ask, **size, progress=Part(progress, PARTS[part], PARTS[part + 1] - PARTS[part])
+            )
             rates.append(found[0].rate)
             return found
 
@@ -165,7 +169,3 @@ def _rate(second: Model, rates: list[float], rate: float | None, load_a: float |
 
 def _there(model: Model, removed: tuple[str, ...]) -> list[int]:
     return [position for position, c in enumerate(model.classes) if c.label not in removed]
-
-
-def _part_of(progress: Progress, part: int) -> Progress:
-    return lambda share, text: progress((part + share) / 4 if part > 1 else 0.05 * part, text)

@@ -20,6 +20,18 @@ def silent(share: float, text: str) -> None:
     """The default: nobody watches."""
 
 
+class Part:
+    """The progress of a part of a whole: a stretch of its share; whoever hears of jobs still does."""
+
+    def __init__(self, whole: Progress, first: float, size: float, name: str = "") -> None:
+        self._whole, self._first, self._size, self._name = whole, first, size, name
+        self.did = getattr(whole, "did", None)
+
+    def __call__(self, share: float, text: str) -> None:
+        said = "; ".join(filter(None, (self._name, text)))
+        self._whole(self._first + share * self._size, said)
+
+
 # A question within a question is heard once.
 _hears: ContextVar[bool] = ContextVar("hears", default=False)
 

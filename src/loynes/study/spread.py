@@ -23,6 +23,7 @@ from loynes.kernels.backends import wrapped
 from loynes.kernels.cpu.engine import TASK_JOBS
 from loynes.kernels.shape import step_cost
 from loynes.kernels.tally import Blockers, Heap, Tally
+from loynes.study.calls import Calls
 from loynes.study.units import Outcome, Sparse, Unit, Zeros, ask, work
 
 # A unit takes about so many seconds; a call that takes less than the second figure is done here, where it was asked.
@@ -89,7 +90,7 @@ class Pool:
         return int(sum(worker.get("resources", {}).get("GPU", 0) for worker in workers))
 
 
-class SpreadEngine:
+class SpreadEngine(Calls):
     """The engine of a backend, on the workers of a pool."""
 
     def __init__(self, pool: Pool, backend: str, make: Callable[[str], Any]) -> None:
@@ -161,20 +162,6 @@ class SpreadEngine:
         parts = [np.concatenate(part) for part in self._parts(np.split(order, starts[1:]))]
         self._hand_out(table, parts, begin, end, cut, _with_places(put, places), done)
 
-    def run_pile(
-        self, table: JobTable, needs: Needs, blockers: Blockers, seed: int, stream: int, begin: int, end: int, H: Array,
-        heap: Heap, done: Done = None, workers: int | None = None, places: Any = None, first_replica: int = 0,
-    ) -> None:  # fmt: skip
-        asked = (table, needs, blockers, seed, stream, begin, end)
-        self._pile("run_pile", asked, H, heap, done, workers, places, first_replica)
-
-    def run_random_pile(
-        self, table: JobTable, needs: Needs, blockers: Blockers, seed: int, stream: int, begin: int, end: int, H: Array,
-        heap: Heap, done: Done = None, workers: int | None = None, places: Any = None, first_replica: int = 0,
-    ) -> None:  # fmt: skip
-        asked = (table, needs, blockers, seed, stream, begin, end)
-        self._pile("run_random_pile", asked, H, heap, done, workers, places, first_replica)
-
     def _pile(
         self, name: str, asked: tuple[Any, ...], H: Array, heap: Heap, done: Done, workers: int | None, places: Any,
         first: int,
@@ -222,22 +209,6 @@ class SpreadEngine:
             (low[part], high[part]), (met[part],) = outcome.held, outcome.state
 
         self._hand_out(table, self._slices(len(low)), begin, end, cut, _with_places(put, places), done)
-
-    def run_backward(
-        self, table: JobTable, seed: int, stream: int, first_replica: int, initial: int, confirmations: int,
-        longest: int, W: Array, length: Ints, doublings: Ints, done: Done = None, workers: int | None = None,
-    ) -> None:  # fmt: skip
-        options = (initial, confirmations, longest)
-        self._samples(
-            "run_backward", (table, seed, stream), first_replica, options, W, length, doublings, done, workers
-        )
-
-    def run_perfect(
-        self, table: JobTable, seed: int, stream: int, first_replica: int, initial: int, longest: int, ceiling: float,
-        rise: float, W: Array, length: Ints, doublings: Ints, done: Done = None, workers: int | None = None,
-    ) -> None:  # fmt: skip
-        options = (initial, longest, ceiling, rise)
-        self._samples("run_perfect", (table, seed, stream), first_replica, options, W, length, doublings, done, workers)
 
     def _samples(
         self, name: str, what: tuple[Any, ...], first: int, options: tuple[Any, ...], W: Array, length: Ints,

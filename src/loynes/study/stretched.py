@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from loynes.inputs.tables import JobTable, Needs
 from loynes.kernels.cpu.engine import TASK_JOBS
-from loynes.kernels.tally import Blockers, Heap, Tally
+from loynes.kernels.tally import Heap, Tally
 from loynes.stationary.backward import steps
+from loynes.study.calls import Calls
 
 # Jobs of a replica that are done at a time: where the CPU's own tasks are cut, so that sums are the same. Stretches
 # double while they take less than so many seconds.
@@ -54,7 +55,7 @@ class Call:
         return digest.hexdigest()[:32]
 
 
-class StretchedEngine:
+class StretchedEngine(Calls):
     """Tells `did` after every stretch how many jobs it made; what is no long call is the engine's own."""
 
     def __init__(self, engine: Any, did: Callable[[int], None] = lambda jobs: None) -> None:
@@ -74,20 +75,6 @@ class StretchedEngine:
         asked = (table, needs, seed, stream, replicas, rows, begin, end, observe)
         sums = {name: getattr(tally, name) for name in Tally._fields[1:]} if observe else {}
         self._chains("run_forward", asked, begin, end, {"W": W}, sums, places, run)
-
-    def run_pile(
-        self, table: JobTable, needs: Needs, blockers: Blockers, seed: int, stream: int, begin: int, end: int, H: Any,
-        heap: Heap, done: Done = None, workers: int | None = None, places: Any = None, first_replica: int = 0,
-    ) -> None:  # fmt: skip
-        asked = (table, needs, blockers, seed, stream, begin, end)
-        self._pile("run_pile", asked, H, heap, done, workers, places, first_replica)
-
-    def run_random_pile(
-        self, table: JobTable, needs: Needs, blockers: Blockers, seed: int, stream: int, begin: int, end: int, H: Any,
-        heap: Heap, done: Done = None, workers: int | None = None, places: Any = None, first_replica: int = 0,
-    ) -> None:  # fmt: skip
-        asked = (table, needs, blockers, seed, stream, begin, end)
-        self._pile("run_random_pile", asked, H, heap, done, workers, places, first_replica)
 
     def _pile(
         self, name: str, asked: tuple[Any, ...], H: Any, heap: Heap, done: Done, workers: int | None, places: Any,
@@ -110,22 +97,6 @@ class StretchedEngine:
 
         asked = (table, seed, stream, begin, end, first_replica, len(met))
         self._chains("run_sandwich", asked, begin, end, {"low": low, "high": high}, {"met": met}, places, run)
-
-    def run_backward(
-        self, table: JobTable, seed: int, stream: int, first_replica: int, initial: int, confirmations: int,
-        longest: int, W: Array, length: Ints, doublings: Ints, done: Done = None, workers: int | None = None,
-    ) -> None:  # fmt: skip
-        options = (initial, confirmations, longest)
-        self._samples(
-            "run_backward", (table, seed, stream), first_replica, options, W, length, doublings, done, workers
-        )
-
-    def run_perfect(
-        self, table: JobTable, seed: int, stream: int, first_replica: int, initial: int, longest: int, ceiling: float,
-        rise: float, W: Array, length: Ints, doublings: Ints, done: Done = None, workers: int | None = None,
-    ) -> None:  # fmt: skip
-        options = (initial, longest, ceiling, rise)
-        self._samples("run_perfect", (table, seed, stream), first_replica, options, W, length, doublings, done, workers)
 
     def _samples(
         self, name: str, what: tuple[Any, ...], first: int, options: tuple[Any, ...], W: Array, length: Ints,

@@ -17,7 +17,7 @@ from loynes.results.reading import read_result
 from loynes.results.sweep import Point, Sweep
 from loynes.study.evaluate import METHODS, evaluate
 from loynes.study.options import check_common, check_discipline
-from loynes.study.progress import Progress, heard_by, silent
+from loynes.study.progress import Part, Progress, heard_by, silent
 from loynes.study.runfolder import answered, finish, journal_of
 from loynes.study.spread import spread_over
 
@@ -173,11 +173,7 @@ def _changed(model: Model, changes: Mapping[str, Any]) -> Model:
 def _part_of(progress: Progress, number: int, count: int, config: Mapping[str, Any]) -> Progress:
     """A point's progress as a part of the whole."""
     where = ", ".join(f"{name.rsplit('.', 1)[-1]} {value}" for name, value in config.items())
-
-    def watch(share: float, text: str) -> None:
-        progress((number + share) / count, f"{number + 1} of {count}: {where}{'; ' if text else ''}{text}")
-
-    return watch
+    return Part(progress, number / count, 1 / count, f"{number + 1} of {count}: {where}")
 
 
 def _warnings(points: list[Point]) -> tuple[str, ...]:

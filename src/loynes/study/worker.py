@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import signal
+from importlib import import_module
 from typing import Any
 
-import loynes.study.units  # noqa: F401  what it will need, while the question is still being prepared
+
+def ready() -> None:
+    """Load what units need, while the question is still being prepared."""
+    import_module("loynes.study.units")
 
 
 def dask_setup(worker: Any) -> None:
     """Ctrl-C is the client's to answer; it ends its workers itself."""
+    ready()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
