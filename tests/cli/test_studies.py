@@ -172,3 +172,17 @@ def test_comparisons(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     ):
         assert run(*line) == 2
     assert "there is no such class; there are T1" in capsys.readouterr().err
+
+
+def test_a_reproduction(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Data, both pictures and the page on agreement; a wrong name is told what there is."""
+    assert run("reproduce", "hol-big-jobs", "--quick", "-o", str(tmp_path / "r")) == 0
+    assert {path.name for path in (tmp_path / "r").iterdir()} == {
+        "hol-big-jobs.csv", "hol-big-jobs.svg", "hol-big-jobs.png", "agreement.md",
+    }  # fmt: skip
+    rows = list(csv.DictReader((tmp_path / "r" / "hol-big-jobs.csv").open()))
+    (row,) = [row for row in rows if float(row["big mean"]) == 0.002]
+    assert float(row["exact loss"]) == pytest.approx(78.1779, abs=1e-4)
+    assert "1 of 1 items agree" in (tmp_path / "r" / "agreement.md").read_text()
+    assert run("reproduce", "figure-1") == 2
+    assert "there are all, one-or-all, hol-big-jobs" in capsys.readouterr().err
