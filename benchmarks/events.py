@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-
-import numpy as np
+from dataclasses import replace
 
 import loynes
 from loynes.inputs.tables import job_table
@@ -22,10 +21,8 @@ def main() -> None:
     print(f"{MODEL} at load {LOAD}, one core\n\n| policy | M jobs/s | mean wait |\n| --- | --- | --- |")
     for policy in POLICIES:
         jobs = JOBS.get(policy, 1_000_000)
-        plan = Plan(
-            table, policy, 10 if policy == "smash" else 1, 1.0, 1, 0, jobs, model.mean_service, np.empty(0), None
-        )
-        simulate(Plan(table, policy, 1, 1.0, 1, 0, 1000, 1.0, np.empty(0), None), 1, workers=1)
+        plan = Plan(table, policy, 10 if policy == "smash" else 1, jobs=jobs, unit=model.mean_service)
+        simulate(replace(plan, jobs=1000), 1, workers=1)
         began = time.perf_counter()
         (found,) = simulate(plan, 1, workers=1)
         took = time.perf_counter() - began

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -13,8 +11,6 @@ from loynes.kernels.cpu.replay import run_replay
 from loynes.kernels.events.engine import Plan, run_jobs, simulate
 from loynes.kernels.events.loop import POLICIES, draw
 from loynes.kernels.reference import BLOCK
-
-NOTHING = np.empty(0)
 
 
 def jobs_of(model: loynes.Model, rate: float, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -32,7 +28,7 @@ def test_fcfs_is_the_recurrence(name: str) -> None:
     rate, count = 0.8 * model.ideal, 64 * BLOCK
     arrival, need, service = jobs_of(model, rate, count)
     expected = run_replay(model.servers, need[:, 0], service, arrival, np.array([0.0, arrival[-1] + 1])).wait
-    plan = Plan(job_table(model, rate), "fcfs", 1, 1.0, 3, 0, count, 1.0, NOTHING, None, True)
+    plan = Plan(job_table(model, rate), "fcfs", seed=3, jobs=count, each=True)
     (found,) = simulate(plan, 1)
     assert np.abs(found.seen.jobs[:, 0] - expected).max() <= 1e-9 * expected.max()
 
@@ -59,7 +55,7 @@ def test_fcfs_with_several_kinds() -> None:
         need = np.stack([rng.integers(0, n + 1, 200) for n in units], axis=1)
         need[need.sum(axis=1) == 0, 0] = 1
         service = rng.exponential(1.0, 200)
-        found = run_jobs(units, arrival, need, service, "fcfs")[:, 0]
+        found = run_jobs(units, arrival, need, service, "fcfs")[0][:, 0]
         assert np.allclose(found, strict(units, arrival, need, service), rtol=1e-9, atol=1e-9)
 
 
@@ -89,7 +85,7 @@ STARTS: dict[str, list[float]] = {
 @pytest.mark.parametrize("policy", list(STARTS))
 def test_a_line_worked_by_hand(policy: str) -> None:
     arrival, need, service = (np.array(column) for column in zip(*LINE, strict=True))
-    found = run_jobs(np.array([4]), arrival, need[:, None], service, policy, option={"smash": 2}.get(policy, 1))
+    found, _ = run_jobs(np.array([4]), arrival, need[:, None], service, policy, option={"smash": 2}.get(policy, 1))
     assert (found[:, 0] + arrival).tolist() == STARTS[policy]
     assert np.allclose(found[:, 1] - found[:, 0], service)
 
@@ -98,9 +94,10 @@ def test_what_sets_policies_apart() -> None:
     """Small lines on which they differ, worked by hand; waits are given."""
     four = np.array([4])
 
-    def waits(policy: str, jobs: list[tuple[float, int, float]], **options: Any) -> list[float]:
+    def waits(policy: str, jobs: list[tuple[float, int, float]], inflation: float = 1.0) -> list[float]:
         arrival, need, service = (np.array(column) for column in zip(*jobs, strict=True))
-        return run_jobs(four, arrival, need[:, None], service, policy, **options)[:, 0].round(9).tolist()
+        found, _ = run_jobs(four, arrival, need[:, None], service, policy, guess=inflation * service)
+        return [round(wait, 9) for wait in found[:, 0].tolist()]
 
     # A job that would delay the head: first fit lets it pass, easy and conservative do not.
     delaying = [(0.0, 3, 2.0), (0.5, 4, 1.0), (1.0, 1, 5.0)]
@@ -130,7 +127,7 @@ def test_all_jobs_end_and_no_server_is_lost() -> None:
         for _ in range(5):
             arrival, service = np.cumsum(rng.exponential(0.6, 300)), rng.exponential(1.0, 300)
             need = 2 ** rng.integers(0, 4, (300, 1))
-            found = run_jobs(np.array([8]), arrival, need, service, policy, option=3)
+            found, _ = run_jobs(np.array([8]), arrival, need, service, policy, option=3)
             assert np.isfinite(found).all()
             assert (found[:, 0] >= 0).all()
             assert np.allclose(found[:, 1] - found[:, 0], service)

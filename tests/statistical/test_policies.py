@@ -36,7 +36,7 @@ def test_from_stationary_nothing_changes(tmp_path: Path) -> None:
     assert empty.wait.high < exact.mean_wait
     # Workloads from a file are a start too.
     loynes.sample(model, tmp_path / "w.csv", rate=exact.rate, samples=200)
-    again = loynes.simulate(model, start=tmp_path / "w.csv", **(ask | {"replicas": 200, "at": [0]}))
+    again = loynes.simulate(model, start=tmp_path / "w.csv", **(ask | {"replicas": 200, "at": [0], "horizon": 1}))
     assert again.moments[0].wait.low > 0
     with pytest.raises(loynes.UsageError, match="has workloads of 8 servers"):
         loynes.simulate(MODEL, rate=1.0, start=tmp_path / "w.csv")

@@ -14,6 +14,7 @@ from pydantic import Discriminator, Field, Strict, Tag, model_validator
 from loynes.model.arrivals import Arrivals, Modulated, Poisson, Single
 from loynes.model.fields import BY_RESOURCE, NUMBER, RAREST, Count, Probability, Record, Whole, check_sum_to_one
 from loynes.model.laws import ServiceLaw
+from loynes.model.scenario import Change, check_scenario
 from loynes.model.streams import Chain, chain_of, together
 
 # One 64-bit word a server and replica: beyond this a dense vector no longer fits anywhere sensible.
@@ -23,7 +24,7 @@ MOST_SERVERS = 1_000_000
 UNSAID = -1.0
 
 # Keys that are left out of a model's content where they say nothing.
-OPTIONAL = ("servers", "resources", "discipline")
+OPTIONAL = ("servers", "resources", "discipline", "scenario")
 
 Text = Annotated[str, Strict()]
 Name = Annotated[str, Strict(), Field(min_length=1)]
@@ -94,6 +95,7 @@ class Model(Record):
     discipline: Literal["fcfs", "reserving", "random"] | None = None
     arrivals: Arrivals = Poisson()
     classes: tuple[JobClass, ...] = Field(min_length=1)
+    scenario: tuple[Change, ...] | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> Model:
@@ -105,6 +107,7 @@ class Model(Record):
             raise ValueError(f"resources: {self.servers} units in all, at most {MOST_SERVERS} are supported")
         for position, job_class in enumerate(self.classes):
             self._check_needs(f"classes[{position}]", job_class)
+        check_scenario(self.scenario or (), self.kinds, self.units, self._largest_needs())
         named = _with_names(self._with_probabilities())
         check_sum_to_one("classes: probabilities", tuple(c.probability for c in named))
         if named != self.classes:
@@ -191,6 +194,9 @@ class Model(Record):
             if any_ + own > units:
                 total = f"{name} + specific = {any_ + own}" if own else f"{name} = {any_}"
                 raise ValueError(f"{where}.{total}: must be at most {limit}")
+
+    def _largest_needs(self) -> tuple[int, ...]:
+        return tuple(map(max, zip(*(self.demand(c) for c in self.classes), strict=True)))
 
     @property
     def kinds(self) -> tuple[str, ...]:

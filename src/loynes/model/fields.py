@@ -33,8 +33,8 @@ Count = Annotated[int, Strict(), Field(ge=1)]
 Whole = Annotated[int, Strict(), Field(ge=0)]
 Probability = Annotated[float, Strict(), Field(gt=0, le=1, allow_inf_nan=False), AfterValidator(_not_too_rare)]
 
-# Tags of the two ways to write a need; they are no part of a field's path.
-NUMBER, BY_RESOURCE = "number", "by resource"
+# Tags of the ways to write a number of servers; they are no part of a field's path.
+NUMBER, BY_RESOURCE, SHARE = "number", "by resource", "share"
 
 SUM_TOLERANCE = 1e-9
 

@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails
 
 from loynes.errors import ModelError
 from loynes.model.cluster import Model
-from loynes.model.fields import BY_RESOURCE, NUMBER
+from loynes.model.fields import BY_RESOURCE, NUMBER, SHARE
 from loynes.model.foreign import from_mjqm, from_mjsre, is_mjqm, is_mjsre
 from loynes.model.scipy_laws import from_scipy, is_frozen
 
@@ -177,6 +177,8 @@ def _describe(error: ErrorDetails) -> str:
             return f"{path}: must not be empty"
         case "model_type" | "dict_type" | "model_attributes_type":
             return f"{path}: must be a table"
+        case "string_pattern_mismatch" if path.endswith(".lost"):
+            return f"{path} = {value!r}: must be a number of servers, or a share such as '10%'"
         case "finite_number":
             return f"{path} = {value}: must be finite"
     message = error["msg"].removeprefix("Input should be ").removeprefix("a valid ").replace("tuple", "a list")
@@ -187,7 +189,7 @@ def _describe(error: ErrorDetails) -> str:
 def _path(error: ErrorDetails) -> str:
     """The field's path as a user would write it; a law's name, which pydantic inserts, is left out."""
     text = ""
-    parts = [part for part in error["loc"] if part not in (NUMBER, BY_RESOURCE)]
+    parts = [part for part in error["loc"] if part not in (NUMBER, BY_RESOURCE, SHARE)]
     for position, part in enumerate(parts):
         if isinstance(part, int):
             text += f"[{part}]"

@@ -90,27 +90,34 @@ def moments(model: Model, rate: float, at: Array, found: list[Simulated], confid
     rows = []
     for place, when in enumerate(at):
         waits = [_soon(one.seen.jobs, float(when), SOON / rate) for one in found]
-        middle, high = np.quantile(np.concatenate(waits), [0.5, 0.95])
-        rows.append(
-            Moment(
-                float(when),
-                _ratio(waits, confidence),
-                float(middle),
-                float(high),
-                *(mean_of(states[:, place, k], confidence) for k in (0, 1, 2 + model.bottleneck)),
-            )
-        )
+        told = _spread(waits, confidence) if sum(map(len, waits)) else (None, None, None)
+        state = (mean_of(states[:, place, k], confidence) for k in (0, 1, 2 + model.bottleneck))
+        rows.append(Moment(float(when), *told, *state))
     return tuple(rows)
 
 
 def _soon(jobs: Array, when: float, span: float) -> Array:
     """Waits of the observed jobs that arrive within a span of time."""
-    first, last = np.searchsorted(jobs[:, 2], [when, when + span])
-    return jobs[first:last, 0]
+    arrival = jobs[:, 2]
+    return np.asarray(jobs[(arrival >= when) & (arrival < when + span), 0])
 
 
-def _ratio(waits: list[Array], confidence: float) -> Estimate:
-    """Waits in all over jobs in all, linearised: not the mean of the replicas' means, in which few jobs count more."""
-    sums, counts = np.array([w.sum() for w in waits]), np.array([len(w) for w in waits])
+def _spread(waits: list[Array], confidence: float) -> tuple[Estimate, Estimate, Estimate]:
+    """Mean, median and 95th percentile of waits that depend on each other within a replica."""
+    counts = np.array([len(w) for w in waits])
+    mean = _ratio(np.array([w.sum() for w in waits]), counts, confidence).within(0.0, np.inf)
+    pooled = np.sort(np.concatenate(waits))
+    quantiles = []
+    for q in (0.5, 0.95):
+        # Woodruff's interval (1952): the share of waits below the estimate is q give or take its own half-width.
+        estimate = float(np.quantile(pooled, q))
+        below = _ratio(np.array([np.count_nonzero(w <= estimate) for w in waits]), counts, confidence).half_width
+        low, high = np.quantile(pooled, np.clip([q - below, q + below], 0.0, 1.0))
+        quantiles.append(Estimate(estimate, float(low), float(high) if q + below < 1.0 else np.inf))
+    return mean, quantiles[0], quantiles[1]
+
+
+def _ratio(sums: Array, counts: NDArray[np.int64], confidence: float) -> Estimate:
+    """Sums in all over jobs in all, linearised: not the mean of the replicas' means, in which few jobs count more."""
     ratio = sums.sum() / counts.sum()
-    return mean_of(ratio + (sums - ratio * counts) / counts.mean(), confidence).within(0.0, np.inf)
+    return mean_of(ratio + (sums - ratio * counts) / counts.mean(), confidence)

@@ -8,13 +8,14 @@ import numpy as np
 
 from loynes.errors import UsageError
 from loynes.estimate import Estimate
+from loynes.results.records import Evaluation
 from loynes.results.tidy import ALL_JOBS, leaves
 
 if TYPE_CHECKING:
     from loynes.results.comparison import Comparison
     from loynes.results.plan import Plan
-    from loynes.results.records import Evaluation
     from loynes.results.replay import Replay
+    from loynes.results.simulation import Simulation
     from loynes.results.sweep import Sweep
 
 # Okabe and Ito's colours, which people with any kind of colour vision tell apart; black is for all jobs, and limits.
@@ -35,7 +36,7 @@ STYLE = {
 NAMES = {"wait": "wait", "response": "response", "mean": "mean", "variance": "variance of the", "no_wait": "P(no wait)"}
 
 
-def plot_waits(result: Evaluation, ax: Any = None) -> Any:
+def plot_waits(result: Evaluation | Simulation, ax: Any = None) -> Any:
     """Mean and 95th percentile of the wait by class, smallest need first, with their intervals as bars."""
     ax = axes(ax)
     names = [*result.classes, ALL_JOBS]
@@ -54,8 +55,35 @@ def plot_waits(result: Evaluation, ax: Any = None) -> Any:
     ax.set_xticks(place, names, rotation=45 if len(names) > 8 else 0, ha="right" if len(names) > 8 else "center")
     ax.set_ylim(bottom=0)
     ax.set_ylabel("wait (units of time)")
-    ax.set_title(f"{result.model.label}, rate {result.rate:.4g} ({result.load:.0%} of the threshold)")
+    how = f"{result.load:.0%} of the threshold" if isinstance(result, Evaluation) else result.policy
+    ax.set_title(f"{result.model.label}, rate {result.rate:.4g} ({how})")
     ax.legend(frameon=False)
+    return ax
+
+
+def plot_over_time(result: Simulation, ax: Any = None) -> Any:
+    """The mean wait of those who come, and jobs waiting on the right, with bands; changes of the scenario shaded."""
+    ax = axes(ax)
+    times = [moment.time for moment in result.moments]
+    bands(ax, {"mean wait": [(m.time, m.wait) for m in result.moments if m.wait is not None]}, log=False)
+    queue = ax.twinx()
+    queue.grid(visible=False)
+    waiting = [m.jobs_waiting for m in result.moments]
+    queue.plot(times, [v.estimate for v in waiting], color=COLOURS[1], marker=MARKERS[1], markersize=4, linewidth=1.4,
+               label="jobs waiting")  # fmt: skip
+    queue.fill_between(times, [v.low for v in waiting], [v.high for v in waiting], color=COLOURS[1], alpha=0.2, lw=0)
+    queue.set_ylim(bottom=0)
+    queue.set_ylabel("jobs waiting")
+    for number, change in enumerate(result.model.scenario or ()):
+        until = min(change.until or times[-1], times[-1])
+        if change.since < until:
+            ax.axvspan(change.since, until, color=COLOURS[2 + number % 5], alpha=0.12, linewidth=0, label=change.label)
+    ax.set_xlabel("time")
+    ax.set_ylabel("wait of those who come (units of time)")
+    ax.set_title(f"{result.model.label}, rate {result.rate:.4g}, {result.policy}, from {result.start}", pad=26)
+    shown = [one.get_legend_handles_labels() for one in (ax, queue)]
+    ax.legend(*(shown[0][i] + shown[1][i] for i in (0, 1)), frameon=False, ncols=4, loc="lower center",
+              bbox_to_anchor=(0.5, 1.0), fontsize="small")  # fmt: skip
     return ax
 
 

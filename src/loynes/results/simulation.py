@@ -21,9 +21,9 @@ class Moment:
     """The cluster at a time: jobs waiting and in the system, busy servers; waits of those that arrive soon after."""
 
     time: float
-    wait: Estimate
-    wait_p50: float
-    wait_p95: float
+    wait: Estimate | None  # None if nobody does
+    wait_p50: Estimate | None
+    wait_p95: Estimate | None
     jobs_waiting: Estimate
     jobs_in_system: Estimate
     busy_servers: Estimate
@@ -54,6 +54,7 @@ class Simulation:
     jobs: int
     seconds: float
     seed: int
+    horizon: float | None = None  # averages are over the time until then
     details: dict[str, Any] = field(default_factory=dict)
     moments: tuple[Moment, ...] = ()
     version: str = __version__
@@ -78,21 +79,29 @@ class Simulation:
     def moments_summary(self) -> Table:
         columns = ("time", "wait of those who come", "p50", "p95", "jobs waiting", "jobs in system", "busy servers")
         rows = tuple(
-            (m.time, m.wait, m.wait_p50, m.wait_p95, m.jobs_waiting, m.jobs_in_system, m.busy_servers)
+            (m.time, *(value or "-" for value in (m.wait, m.wait_p50, m.wait_p95)), m.jobs_waiting, m.jobs_in_system,
+             m.busy_servers)
             for m in self.moments
-        )
-        return Table(f"over time, from {self.start}", columns, rows)
+        )  # fmt: skip
+        return Table(f"over time, from {self.start}", columns, rows, ("p50", "jobs in system"))
+
+    @property
+    def scenario_summary(self) -> Table:
+        changes = self.model.scenario or ()
+        rows = tuple((c.label, c.since, "for ever" if c.until is None else c.until) for c in changes)
+        return Table("scenario", ("change", "from", "until"), rows)
 
     @property
     def tables(self) -> list[Table]:
-        return [self.summary, self.system_summary, *([self.moments_summary] if self.moments else [])]
+        scenario = [self.scenario_summary] if self.model.scenario else []
+        return [self.summary, self.system_summary, *scenario, *([self.moments_summary] if self.moments else [])]
 
     @property
     def footer(self) -> str:
         sure = f"{100 * self.confidence:.7g}% intervals from {self.replicas} replicas"
-        return (
-            f"event by event, from {self.start}, {sure}, {self.jobs:.3g} jobs, {self.seconds:.1f} s, seed {self.seed}"
-        )
+        until = "" if self.horizon is None else f" to time {self.horizon:g}"
+        took = f"{self.jobs:.3g} jobs, {self.seconds:.1f} s, seed {self.seed}"
+        return f"event by event, from {self.start}{until}, {sure}, {took}"
 
     @property
     def flat(self) -> Table:
@@ -116,6 +125,7 @@ class Simulation:
             "method": "simulate",
             "policy": self.policy,
             "start": self.start,
+            "horizon": self.horizon,
             "confidence": self.confidence,
             "seed": self.seed,
             "replicas": self.replicas,
@@ -139,9 +149,15 @@ class Simulation:
     def save(self, path: str | Path) -> None:
         save(self, path)
 
+    def plot(self, ax: Any = None) -> Any:
+        """Waits by class; with moments, the wait and the jobs waiting over time."""
+        from loynes.results.plots import plot_over_time, plot_waits
+
+        return plot_over_time(self, ax) if self.moments else plot_waits(self, ax)
+
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Simulation:
-        names = ("rate", "policy", "start", "confidence", "replicas", "jobs", "seed", "details", "version")
+        names = ("rate", "policy", "start", "horizon", "confidence", "replicas", "jobs", "seed", "details", "version")
         return cls(
             model=Model.model_validate(data["model"]["definition"]),
             overall=Waits.from_dict(data["overall"]),

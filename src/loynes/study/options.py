@@ -124,6 +124,9 @@ def asked_rate(
     elif load >= 1:
         raise UnstableError(f"load {load:g} is unstable: it must be below 1, a fraction of the threshold")
 
+    warnings: tuple[str, ...] = ()
+    if model.scenario:
+        warnings = ("the model's scenario is left out: this answer is for a rate and servers that never change",)
     known = cheap_threshold(model)
     if known is not None:
         value, source = known
@@ -131,7 +134,7 @@ def asked_rate(
         assert rate is not None
         if rate >= value:
             raise UnstableError(f"rate {rate:g} is unstable: the threshold is {value:.10g} (exact: {source})")
-        return Asked(rate, Estimate.exact(value), f"exact: {source}", ())
+        return Asked(rate, Estimate.exact(value), f"exact: {source}", warnings)
 
     def threshold(precision: float, max_jobs: float) -> Estimate:
         return stability(
@@ -147,11 +150,10 @@ def asked_rate(
         found = threshold(JUDGED_WITHIN, JUDGED_BY_JOBS)
         if found.low <= rate < found.high:
             found = threshold(JUDGED_NEARLY_WITHIN, JUDGED_NEARLY_BY_JOBS)
-    warnings: tuple[str, ...] = ()
     bracket = f"{found.estimate:.5g}, in [{found.low:.5g}, {found.high:.5g}]"
     if rate >= found.estimate:
         said = "is unstable" if rate >= found.high else "may be unstable"
         raise UnstableError(f"rate {rate:g} {said}: the threshold is {bracket}")
     if rate >= found.low:
-        warnings = (f"rate {rate:g} lies inside the threshold's own uncertainty ({bracket}): it may be unstable",)
+        warnings += (f"rate {rate:g} lies inside the threshold's own uncertainty ({bracket}): it may be unstable",)
     return Asked(rate, found, "sampled", warnings)

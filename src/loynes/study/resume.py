@@ -15,6 +15,7 @@ from loynes.study.plan import plan
 from loynes.study.progress import Progress, silent
 from loynes.study.runfolder import complete, question
 from loynes.study.sample import sample
+from loynes.study.simulate import simulate
 from loynes.study.stability import stability
 from loynes.study.sweep import sweep
 
@@ -24,6 +25,7 @@ COMMANDS: dict[str, Any] = {
     "sample": sample,
     "plan": plan,
     "sweep": sweep,
+    "simulate": simulate,
 }
 
 

@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.errors import LoynesWarning, UnstableError, UsageError
+from loynes.estimate import Estimate
 from loynes.inputs.tables import job_table
 from loynes.kernels.events.engine import Plan, Simulated
-from loynes.kernels.events.engine import simulate as run
-from loynes.kernels.events.loop import POLICIES
 from loynes.model import Model
 from loynes.model import load as read
+from loynes.model.fields import LARGEST, SMALLEST
 from loynes.results import from_events
+from loynes.results.reading import read_result
 from loynes.results.simulation import Simulation
 from loynes.results.tidy import ALL_JOBS
 from loynes.stationary.backward import backward_samples
@@ -27,17 +28,23 @@ from loynes.stationary.certificate import Certificate
 from loynes.stationary.majorant import certify
 from loynes.stationary.perfect import perfect_samples
 from loynes.study.options import DELTA, Asked, asked_rate, check_common
+from loynes.study.orders import Order, check_order, order_of
 from loynes.study.progress import Progress, silent
+from loynes.study.replicas import run_replicas
+from loynes.study.runfolder import answered, finish, journal_of
+from loynes.study.scenario import changes_of
 
 REPLICAS = 32
 JOBS = 200_000
 BURNED_IN = 0.25
 # With moments to look at, replicas are what there is to average over.
 REPLICAS_AT_MOMENTS = 512
+# Moments, equally apart, where only a horizon is given.
+MOMENTS = 10
 STARTS = ("empty", "stationary")
-# Policies that take a number, and what it is called.
-OPTIONS = {"smash": "window", "quick-swap": "threshold"}
-GUESSING = ("easy", "conservative", "shortest-first")
+# What a run's folder says was asked.
+RECORDED = ("policy", "window", "threshold", "inflation", "rate", "load", "start", "horizon", "at", "jobs", "replicas",
+            "burn_in", "confidence", "seed")  # fmt: skip
 
 Array = NDArray[np.float64]
 
@@ -52,12 +59,15 @@ def simulate(
     rate: float | None = None,
     load: float | None = None,
     start: str | Path = "empty",
+    horizon: float | None = None,
+    at: Iterable[float] = (),
     jobs: int | None = None,
     replicas: int | None = None,
     burn_in: int | None = None,
-    at: Iterable[float] = (),
     confidence: float = 0.99,
     seed: int = 1,
+    folder: str | Path | None = None,
+    executor: Any = None,
     progress: Progress = silent,
 ) -> Simulation:
     """Waits, responses and slowdowns under a policy, and the state of the cluster on average and at the times `at`.
@@ -70,117 +80,122 @@ def simulate(
     Replicas start `empty`, or `stationary`: with perfect samples of the workload under first come, first served (their
     servers are busy with it, and no job is in line), or with the workloads of a file that `sample` wrote. `burn_in`
     jobs a replica are left out (a quarter of `jobs`, none from stationary).
+
+    With a `horizon`, or moments `at`, every replica runs from 0 to that time, through the model's scenario if it has
+    one; averages are over all jobs that arrive until then, and over that time. The rate may be an unstable one.
     """
     began = time.perf_counter()
     check_common(confidence=confidence, seed=seed, replicas=replicas, burn_in=burn_in)
-    option = _option(policy, window, threshold, inflation)
-    moments = _moments(at)
+    order = order_of(policy, window, threshold, inflation)
+    moments, horizon = _times(horizon, at)
     model = read(model)
-    _check(model, policy)
-    asked = _rate(model, policy, rate, load, seed, progress)
-    count = replicas or (REPLICAS_AT_MOMENTS if len(moments) else REPLICAS)
-    if jobs is None:
-        jobs = JOBS if not len(moments) else int(1.1 * asked.rate * moments[-1]) + 256
+    warnings = check_order(model, order)
+    if horizon is None and model.scenario:
+        raise UsageError("the model has a scenario: say until when to follow it, --horizon T")
+    if horizon is not None and (jobs is not None or burn_in is not None):
+        raise UsageError("jobs and burn-in: mean nothing with a horizon: all jobs that arrive until then are observed")
+    at, start = moments.tolist(), str(start)
+    options = {name: value for name, value in locals().items() if name in RECORDED}
+    if answered(folder, "simulate", model, options):
+        known: Simulation = read_result(folder or "")
+        return known
+    asked = rate_of(model, order, rate, load, judged=horizon is None, seed=seed, progress=progress)
+    count = replicas or (REPLICAS if horizon is None else REPLICAS_AT_MOMENTS)
+    jobs = JOBS if jobs is None else jobs
     if not 1 <= jobs <= 2**40:
         raise UsageError(f"jobs {jobs}: must be at least 1")
-    table = job_table(model, asked.rate)
-    workload, warnings = _start(str(start), model, asked, count, seed, progress)
+    workload, said = _start(start, model, asked, count, seed, progress)
     if burn_in is None:
-        burn_in = int(BURNED_IN * jobs) if workload is None and not len(moments) else 0
+        burn_in = int(BURNED_IN * jobs) if workload is None and horizon is None else 0
     plan = Plan(
-        table, policy, option, inflation, seed, burn_in, jobs, model.mean_service, moments, workload, bool(len(moments))
-    )
-    ended = [0]
-
-    def done() -> None:
-        ended[0] += 1
-        progress(ended[0] / count, f"{ended[0]} of {count} replicas")
-
-    progress(0.0, f"{policy}, {count} replicas")
-    found = run(plan, count, done)
-    warnings += _shortfalls(found, policy, jobs)
-    classes, slowdown = from_events.waits(model, found, confidence)
-    if ALL_JOBS not in classes:
-        raise UnstableError(f"rate {asked.rate:g}: no job ended under {policy}; it seems to be unstable")
-    overall = classes.pop(ALL_JOBS)
-    result = Simulation(
-        model=model.with_rate(asked.rate),
-        rate=asked.rate,
-        policy=policy,
-        start=str(start),
-        overall=overall,
-        classes=classes,
-        slowdown=slowdown,
-        system=from_events.system(model, found, confidence),
-        confidence=confidence,
-        replicas=count,
-        jobs=sum(one.arrived for one in found),
-        seconds=time.perf_counter() - began,
-        seed=seed,
-        details={"burn_in": burn_in, "inflation": inflation} | ({OPTIONS[policy]: option} if policy in OPTIONS else {}),
-        moments=from_events.moments(model, asked.rate, moments, found, confidence),
-        warnings=warnings,
-    )
+        job_table(model, asked.rate), order.policy, order.option, order.inflation, seed, burn_in, jobs,
+        model.mean_service, horizon, moments, from_events.SOON / asked.rate, workload, changes=changes_of(model),
+    )  # fmt: skip
+    progress(0.0, f"{order.label}, {count} replicas")
+    with journal_of(folder, "simulate", model, options) as journal:
+        found = run_replicas(plan, count, executor=executor, journal=journal, progress=progress)
+    warnings += said + shortfalls(found, order)
+    result = record_of(
+        model, asked.rate, order, found, confidence, seed=seed, start=start, horizon=horizon, moments=moments,
+        burn_in=burn_in, seconds=time.perf_counter() - began, warnings=warnings,
+    )  # fmt: skip
+    finish(folder, result)
     for text in warnings:
         python_warnings.warn(text, LoynesWarning, stacklevel=2)
     return result
 
 
-def _option(policy: str, window: int | None, threshold: int | None, inflation: float) -> int:
-    if policy not in POLICIES:
-        raise UsageError(f"policy {policy!r}: must be one of {', '.join(POLICIES)}")
-    given = {"window": window, "threshold": threshold}
-    for name, value in given.items():
-        if value is not None and OPTIONS.get(policy) != name:
-            raise UsageError(f"{name} {value}: means nothing to policy {policy!r}")
-        if value is not None and value < 1:
-            raise UsageError(f"{name} {value}: must be at least 1")
-    if not 1.0 <= inflation < math.inf:
-        raise UsageError(f"inflation {inflation:g}: a guess is at least as long as the job, 1 or more")
-    if inflation != 1.0 and policy not in GUESSING:
-        raise UsageError(f"inflation {inflation:g}: means nothing to policy {policy!r}")
-    chosen = given[OPTIONS[policy]] if policy in OPTIONS else None
-    return {"smash": 10, "quick-swap": 1}.get(policy, 1) if chosen is None else chosen
+def record_of(
+    model: Model, rate: float, order: Order, found: list[Simulated], confidence: float, *, seed: int, start: str,
+    horizon: float | None, moments: Array, burn_in: int, seconds: float, warnings: tuple[str, ...],
+) -> Simulation:  # fmt: skip
+    """What replicas saw, as a result."""
+    classes, slowdown = from_events.waits(model, found, confidence)
+    if ALL_JOBS not in classes:
+        raise UnstableError(f"rate {rate:g}: no job ended under {order.policy}; it seems to be unstable")
+    overall = classes.pop(ALL_JOBS)
+    return Simulation(
+        model=model.with_rate(rate),
+        rate=rate,
+        policy=order.policy,
+        start=start,
+        overall=overall,
+        classes=classes,
+        slowdown=slowdown,
+        system=from_events.system(model, found, confidence),
+        confidence=confidence,
+        replicas=len(found),
+        jobs=sum(one.arrived for one in found),
+        seconds=seconds,
+        seed=seed,
+        horizon=horizon,
+        details={"burn_in": burn_in} | order.details,
+        moments=from_events.moments(model, rate, moments, found, confidence),
+        warnings=warnings,
+    )
 
 
-def _moments(at: Iterable[float]) -> Array:
-    found = np.array(sorted(float(x) for x in at))
+def _times(horizon: float | None, at: Iterable[float]) -> tuple[Array, float | None]:
+    """Moments in order, and the horizon: each by default from the other."""
+    found = np.array(sorted({float(x) for x in at}))
     if len(found) and not (found[0] >= 0 and np.isfinite(found[-1])):
         raise UsageError("at: must be finite times of at least 0")
-    return found
+    if horizon is None:
+        if not len(found):
+            return found, None
+        if found[-1] == 0:
+            raise UsageError("at 0: say a horizon, too")
+        return found, float(found[-1])
+    if not 0 < horizon < math.inf:
+        raise UsageError(f"horizon {horizon:g}: must be a finite time above 0")
+    if len(found) and found[-1] > horizon:
+        raise UsageError(f"at {found[-1]:g}: is after the horizon, {horizon:g}")
+    tenths: Array = np.arange(1.0, MOMENTS + 1) * (horizon / MOMENTS)
+    return found if len(found) else tenths, float(horizon)
 
 
-def _check(model: Model, policy: str) -> None:
-    if any(c.specific for c in model.classes):
-        raise UsageError("events: jobs that want particular servers are not simulated event by event")
-    if model.order != "fcfs" and policy == "fcfs":
-        raise UsageError(f"discipline {model.order!r}: is the recurrence's; here the policy says who starts")
-    if policy == "server-filling":
-        needs = [model.demand(c)[0] for c in model.classes]
-        if model.resources or any(n & (n - 1) for n in needs) or model.servers & (model.servers - 1):
-            python_warnings.warn(
-                "server-filling is made for one kind of servers, whose number and all needs are powers of two: "
-                "elsewhere it may leave servers idle",
-                LoynesWarning,
-                stacklevel=3,
-            )
-        if model.resources:
-            raise UsageError("policy 'server-filling': is for identical servers")
-
-
-def _rate(
-    model: Model, policy: str, rate: float | None, load: float | None, seed: int, progress: Progress
+def rate_of(
+    model: Model, order: Order, rate: float | None, load: float | None, *, judged: bool = True, seed: int,
+    progress: Progress,
 ) -> Asked:  # fmt: skip
-    """Other policies may take more than first come, first served; none more than the ideal."""
-    if policy == "fcfs" or load is not None:
-        return asked_rate(model, rate, load, seed=seed, backend="cpu", progress=progress)
+    """Other policies may take more than first come, first served; none, if the rate is judged, more than the ideal."""
+    settled = model.model_copy(update={"scenario": None})
+    strict = order.policy == "fcfs" and judged
+    if load is not None and rate is None and not strict:
+        if not 1e-9 <= load < math.inf:
+            raise UsageError(f"load {load:g}: must be at least 1e-9")
+        # A load of any size is a multiple of the threshold, which is asked for at a load below 1.
+        found = asked_rate(settled, None, min(load, 0.9), seed=seed, backend="cpu", progress=progress)
+        rate, load = load * found.threshold.estimate, None
+    if strict or load is not None:
+        return asked_rate(settled, rate, load, seed=seed, backend="cpu", progress=progress)
     rate = model.rate if rate is None else rate
-    if rate is None or not 0 < rate < math.inf:
-        raise UsageError("say --rate R (jobs per unit of time) or --load X")
-    if rate >= model.ideal:
+    if rate is None:
+        raise UsageError("the model has no arrivals.rate; say --rate R (jobs per unit of time) or --load X (0 to 1)")
+    if not SMALLEST <= rate <= LARGEST:
+        raise UsageError(f"rate {rate:g}: must be a finite number above 0")
+    if judged and rate >= model.ideal:
         raise UnstableError(f"rate {rate:g} is unstable: {model.size} take less than {model.ideal:.6g} even unblocked")
-    from loynes.estimate import Estimate
-
     return Asked(rate, Estimate(math.nan, 0.0, model.ideal), "not asked for", ())
 
 
@@ -192,7 +207,8 @@ def _start(
     if start != "stationary":
         return _read_workloads(Path(start), model, count), asked.warnings
     if math.isnan(asked.threshold.estimate):
-        asked = asked_rate(model, asked.rate, None, seed=seed, backend="cpu", progress=progress)
+        settled = model.model_copy(update={"scenario": None})
+        asked = asked_rate(settled, asked.rate, None, seed=seed, backend="cpu", progress=progress)
     table = job_table(model, asked.rate)
     certificate = certify(model, asked.rate, asked.threshold, seed=seed, max_jobs=4e9, watch=progress)
     if isinstance(certificate, Certificate):
@@ -224,12 +240,13 @@ def _read_workloads(path: Path, model: Model, count: int) -> Array:
     return np.ascontiguousarray(rows[np.arange(count) % len(rows)])
 
 
-def _shortfalls(found: list[Simulated], policy: str, jobs: int) -> tuple[str, ...]:
+def shortfalls(found: list[Simulated], order: Order) -> tuple[str, ...]:
+    """What is to be said of jobs that were to be observed and did not end."""
     overrun = sum(one.overrun for one in found)
     if not overrun:
         return ()
-    missing = sum(jobs - one.seen.done for one in found)
+    missing = sum(one.observed - one.seen.done for one in found)
     return (
-        f"{missing} observed jobs had not ended in {overrun} of {len(found)} replicas: under {policy} some jobs "
+        f"{missing} observed jobs had not ended in {overrun} of {len(found)} replicas: under {order.policy} some jobs "
         "starve, or the rate is unstable (an empirical finding); averages leave them out and are too low",
     )

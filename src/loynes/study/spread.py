@@ -112,7 +112,7 @@ class SpreadEngine(Calls):
         return lambda *arguments: self._asked(name, *arguments)
 
     def _asked(self, name: str, *arguments: Any) -> Any:
-        return _result(self._pool.executor(self._gpu).submit(ask, self._backend, name, *arguments))
+        return result_of(self._pool.executor(self._gpu).submit(ask, self._backend, name, *arguments))
 
     # Workloads are kept here, between units.
 
@@ -286,7 +286,7 @@ class SpreadEngine(Calls):
                     more = units is not None and submit(units)
                 for future in wait(lines, return_when=FIRST_COMPLETED).done:
                     part, units = lines.pop(future)
-                    put(part, _result(future))
+                    put(part, result_of(future))
                     submit(units)
                     if done is not None:
                         done()
@@ -295,7 +295,8 @@ class SpreadEngine(Calls):
                 future.cancel()
 
 
-def _result(future: Any) -> Any:
+def result_of(future: Any) -> Any:
+    """What a worker found, or what became of it, in words."""
     try:
         return future.result()
     except (BrokenProcessPool, CancelledError) as error:

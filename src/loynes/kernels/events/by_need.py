@@ -6,27 +6,27 @@ w in line; a window of one is first come, first served. Least servers first is t
 nobody pass a smaller job.
 """
 
-from loynes.kernels.cpu.compiled import compiled
-from loynes.kernels.events.floor import HEAD, NOBODY, begin, fits
+from loynes.kernels.events.floor import HEAD, NOBODY, begin, fits, taken_by
+from loynes.kernels.events.uncounted import uncounted
 
 
-@compiled
+@uncounted
 def most_servers_first(floor, option):
     _largest(floor, floor.need.shape[0])
 
 
-@compiled
+@uncounted
 def smash(floor, option):
     _largest(floor, option)
 
 
-@compiled
+@uncounted
 def _largest(floor, window):
     while True:
         best, most, seen = NOBODY, 0, 0
         slot = floor.counts[HEAD]
         while slot != NOBODY and seen < window:
-            need = floor.need[slot].sum()
+            need = taken_by(floor, slot)
             if need > most and fits(floor, slot):
                 best, most = slot, need
             slot = floor.jobs[slot].after
@@ -36,13 +36,13 @@ def _largest(floor, window):
         begin(floor, best)
 
 
-@compiled
+@uncounted
 def least_servers_first(floor, option):
     while True:
-        best, least = NOBODY, floor.units.sum() + 1
+        best, least = NOBODY, 2**62
         slot = floor.counts[HEAD]
         while slot != NOBODY:
-            need = floor.need[slot].sum()
+            need = taken_by(floor, slot)
             if need < least:
                 best, least = slot, need
             slot = floor.jobs[slot].after

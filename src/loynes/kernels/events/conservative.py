@@ -1,74 +1,102 @@
 """Conservative backfilling (Mu'alem and Feitelson 2001): every job in line has a reservation, and none may be delayed.
 
-At every event the reservations are made anew, in order of arrival: each the earliest stretch, as long as the job is
-believed to take, in which enough servers will be free. Whose reservation is now starts.
+A reservation is the earliest stretch, as long as the job is believed to take, in which the schedule so far leaves
+enough servers free. Whose reservation is now starts. While run times are what they are believed to be nothing needs to
+be reconsidered, and an arrival costs a look through the schedule. When servers become free before their time, or are
+lost, all reservations are made anew in order of arrival.
 """
 
 import numpy as np
 
 from loynes.kernels.cpu.compiled import compiled
-from loynes.kernels.events.floor import HEAD, LINED, NOBODY, RUNNING, begin
+from loynes.kernels.events.floor import HEAD, NOBODY, RUNNING, STEPS, SURPRISED, begin, fits
 
 
 @compiled
 def conservative(floor, option):
-    if floor.counts[HEAD] == NOBODY or floor.free.max() == 0:
+    first = floor.counts[HEAD]
+    if first != NOBODY and floor.jobs[first].after == NOBODY and fits(floor, first):
+        begin(floor, first)  # alone in line
+        first = NOBODY
+    if first == NOBODY:
+        floor.counts[STEPS] = 0
         return
-    now, kinds, size = floor.clock[0], floor.free.size, floor.counts[RUNNING]
-    # What will be free from each of these times on: first as running jobs end, then less the reservations.
-    room = size + 2 * floor.counts[LINED] + 2
-    times, free = np.empty(room), np.empty((room, kinds), np.int64)
-    ends = np.empty(size)
-    for i in range(size):
-        ends[i] = max(floor.jobs[floor.jobs[i].heap].started + floor.jobs[floor.jobs[i].heap].guess, now)
-    times[0] = now
-    free[0] = floor.free
-    known = 1
-    for i in np.argsort(ends):
-        if ends[i] > times[known - 1]:
-            times[known] = ends[i]
-            free[known] = free[known - 1]
-            known += 1
-        for k in range(kinds):
-            free[known - 1, k] += floor.need[floor.jobs[i].heap, k]
-    slot = floor.counts[HEAD]
+    anew = floor.counts[STEPS] == 0 or floor.counts[SURPRISED] == 1
+    if anew:
+        _expect(floor)
+    else:
+        _forget(floor)
+    slot = first
     while slot != NOBODY:
         behind = floor.jobs[slot].after
-        need, length = floor.need[slot], floor.jobs[slot].guess
-        first = 0
-        while True:
-            # The next step from which on there is room for long enough.
-            until = times[first] + length
-            step, blocked = first, -1
-            while step < known and (times[step] < until or step == first):
-                if (free[step] < need).any():
-                    blocked = step
-                    break
-                step += 1
-            if blocked < 0:
-                break
-            first = blocked + 1
-        known = _reserve(times, free, known, first, times[first] + length, need)
-        if first == 0:
+        if anew or floor.jobs[slot].reserved == np.inf:
+            _reserve(floor, slot)
+        if floor.jobs[slot].reserved <= floor.clock[0] and fits(floor, slot):
             begin(floor, slot)
         slot = behind
-        if (free[0] == 0).all():
-            return
 
 
 @compiled
-def _reserve(times, free, known, first, until, need):
-    """Take these servers from step `first` until that time; how many steps there are then."""
-    last = first
-    while last < known and times[last] < until:
-        last += 1
-    if last == known or times[last] > until:
-        for step in range(known, last, -1):
-            times[step] = times[step - 1]
-            free[step] = free[step - 1]
-        times[last] = until
-        free[last] = free[last - 1]
-        known += 1
-    for step in range(first, last):
-        free[step] -= need
-    return known
+def _expect(floor):
+    """A schedule of running jobs only: what is free from now on, and from each of their believed ends."""
+    now, size = floor.clock[0], floor.counts[RUNNING]
+    ends = np.empty(size)
+    for i in range(size):
+        slot = floor.jobs[i].heap
+        ends[i] = max(floor.jobs[slot].started + floor.jobs[slot].guess, now)
+    floor.times[0] = now
+    floor.room[0] = floor.free
+    last = 0
+    for i in np.argsort(ends):
+        if ends[i] > floor.times[last]:
+            last += 1
+            floor.times[last] = ends[i]
+            floor.room[last] = floor.room[last - 1]
+        floor.room[last] += floor.need[floor.jobs[i].heap]
+    floor.counts[STEPS] = last + 1
+    floor.counts[SURPRISED] = 0
+
+
+@compiled
+def _forget(floor):
+    """Drop the steps that are past, but for the one that holds now."""
+    known, past = floor.counts[STEPS], 0
+    while past + 1 < known and floor.times[past + 1] <= floor.clock[0]:
+        past += 1
+    if past > 0:
+        for step in range(past, known):
+            floor.times[step - past] = floor.times[step]
+            floor.room[step - past] = floor.room[step]
+        floor.counts[STEPS] = known - past
+    floor.times[0] = floor.clock[0]
+
+
+@compiled
+def _reserve(floor, slot):
+    """The earliest stretch with room for a job is its own; where there will never be room, it has none."""
+    times, room, known, need = floor.times, floor.room, floor.counts[STEPS], floor.need[slot]
+    length = floor.jobs[slot].guess
+    first, step = 0, 0
+    until = times[0] + length
+    while step < known and (step == first or times[step] < until):
+        blocked = False
+        for k in range(need.size):
+            blocked |= need[k] > max(room[step, k], 0)
+        step += 1
+        if blocked:
+            first = step
+            if first < known:
+                until = times[first] + length
+    if first == known:
+        floor.jobs[slot].reserved = np.inf
+        return
+    floor.jobs[slot].reserved = times[first]
+    if step == known or times[step] > until:  # it ends between two steps
+        for later in range(known, step, -1):
+            times[later] = times[later - 1]
+            room[later] = room[later - 1]
+        times[step] = until
+        room[step] = room[step - 1]
+        floor.counts[STEPS] = known + 1
+    for taken in range(first, step):
+        room[taken] -= need

@@ -7,7 +7,7 @@ A job behind may start now if it ends before that, or takes only servers that th
 import numpy as np
 
 from loynes.kernels.cpu.compiled import compiled
-from loynes.kernels.events.floor import HEAD, NOBODY, RUNNING, begin, fits
+from loynes.kernels.events.floor import HEAD, NOBODY, RUNNING, any_free, begin, fits
 
 
 @compiled
@@ -15,7 +15,7 @@ def easy(floor, option):
     while floor.counts[HEAD] != NOBODY and fits(floor, floor.counts[HEAD]):
         begin(floor, floor.counts[HEAD])
     head = floor.counts[HEAD]
-    if head == NOBODY or floor.jobs[head].after == NOBODY or floor.free.max() == 0:
+    if head == NOBODY or floor.jobs[head].after == NOBODY or not any_free(floor):
         return
     now, kinds = floor.clock[0], floor.free.size
     # When the head can start, and what is then left over.
@@ -25,20 +25,19 @@ def easy(floor, option):
         slot = floor.jobs[i].heap
         ends[i] = max(floor.jobs[slot].started + floor.jobs[slot].guess, now)
     spare = floor.free.copy()
-    reserved = now
+    reserved = np.inf  # where servers are lost, the head may need more than there are
     for i in np.argsort(ends):
         enough = True
         for k in range(kinds):
+            spare[k] += floor.need[floor.jobs[i].heap, k]
             enough &= spare[k] >= floor.need[head, k]
         if enough:
+            reserved = ends[i]
             break
-        reserved = ends[i]
-        for k in range(kinds):
-            spare[k] += floor.need[floor.jobs[i].heap, k]
     for k in range(kinds):
         spare[k] -= floor.need[head, k]
     slot = floor.jobs[head].after
-    while slot != NOBODY and floor.free.max() > 0:
+    while slot != NOBODY and any_free(floor):
         behind = floor.jobs[slot].after
         if fits(floor, slot):
             harmless = now + floor.jobs[slot].guess <= reserved

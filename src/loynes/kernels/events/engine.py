@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -13,8 +13,9 @@ from loynes.inputs.arrivals import POISSON, start_places
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import JobTable
 from loynes.kernels.cpu.threads import run_lines
-from loynes.kernels.events.floor import larger, new_floor
-from loynes.kernels.events.loop import POLICIES, Seen, draw, events, new_seen, occupy
+from loynes.kernels.events.changes import Changes, apply
+from loynes.kernels.events.floor import SPARE, larger, new_floor
+from loynes.kernels.events.loop import POLICIES, Coming, Seen, draw, events, new_seen, occupy
 from loynes.kernels.reference import BLOCK, whole_blocks
 
 # Jobs that are drawn at a time, and slots to begin with.
@@ -24,6 +25,8 @@ CAPACITY = 1 << 10
 MOST_PRESENT = 1 << 22
 # Jobs that may arrive until the last that is observed has ended, as a multiple of those that are.
 AFTERWARDS = 4
+# The number of a job that is not known yet.
+UNKNOWN = 2**62
 
 Array = NDArray[np.float64]
 
@@ -35,84 +38,178 @@ class Simulated:
     seen: Seen
     moments: Array  # [moment, 2 + kinds]: jobs waiting, in the system, busy servers by kind
     arrived: int
+    observed: int
     overrun: bool  # the line grew without end
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What every replica is to do."""
+    """What every replica is to do: observe so many jobs after a burn-in, or all that arrive before a horizon."""
 
     table: JobTable
     policy: str
-    option: int
-    inflation: float  # a scheduler's guess of a run time over the truth
-    seed: int
-    burn_in: int
-    jobs: int
-    unit: float
-    at: Array
-    workload: Array | None  # one row a replica, to begin with
+    option: int = 1
+    inflation: float = 1.0  # a scheduler's guess of a run time over the truth
+    seed: int = 1
+    burn_in: int = 0
+    jobs: int = 0
+    unit: float = 1.0
+    horizon: float | None = None
+    at: Array = field(default_factory=lambda: np.empty(0))
+    soon: float = 0.0  # waits of jobs that arrive so soon after a moment are kept
+    workload: Array | None = None  # to begin with: a row for each of the replicas that are run
     each: bool = False  # keep every job's wait
+    changes: Changes = field(default_factory=Changes)
+    limit: int = MOST_PRESENT
 
 
 def simulate(
-    plan: Plan, replicas: int, done: Callable[[], None] | None = None, workers: int | None = None
+    plan: Plan, replicas: int, done: Callable[[], None] | None = None, workers: int | None = None, first: int = 0
 ) -> list[Simulated]:
-    """Independent replicas; replica r has the jobs that replica r of the recurrence has."""
+    """Independent replicas from the first on; replica r has the jobs that replica r of the recurrence has."""
     found: list[Simulated | None] = [None] * replicas
 
-    def task(replica: int) -> None:
-        found[replica] = _replica(plan, replica)
+    def task(place: int) -> None:
+        workload = None if plan.workload is None else plan.workload[place]
+        found[place] = _Replica(plan, first + place, workload).run()
 
     def lines() -> Iterator[Iterator[Callable[[], None]]]:
-        for replica in range(replicas):
-            yield iter([partial(task, replica)])
+        for place in range(replicas):
+            yield iter([partial(task, place)])
 
     run_lines(lines(), workers, done)
     return [one for one in found if one is not None]
 
 
-def _replica(plan: Plan, replica: int) -> Simulated:
-    table, kinds = plan.table, len(plan.table.units)
-    floor = new_floor(CAPACITY, np.asarray(table.units, np.int64))
-    while len(floor.jobs) <= 2 * table.servers:
-        floor = larger(floor)
-    if plan.workload is not None:
-        occupy(floor, plan.workload[replica])
-    last = plan.burn_in + plan.jobs
-    seen = new_seen(len(table.need), kinds, plan.unit, plan.jobs if plan.each else 0)
-    place = int(start_places(table.arrivals, plan.seed, STREAM_STATIONARY, np.array([replica]))[0])
-    state = np.full((len(plan.at), 2 + kinds), np.nan)
-    demand = np.ascontiguousarray(table.demand, dtype=np.int64)
-    gap, job_class, service = np.empty(CHUNK), np.empty(CHUNK, np.int64), np.empty(CHUNK)
-    when, number, code = 0.0, 0, POLICIES[plan.policy]
-    horizon = plan.at[-1] if len(plan.at) else 0.0
-    # Time 0 of a stationary start is any time, and the next job comes a gap later; else the first comes then.
-    later = plan.workload is not None and table.arrivals.process == POISSON
-    limit = last + max(AFTERWARDS * plan.jobs, 1 << 20)
-    while True:
-        count = min(CHUNK, max(whole_blocks(last - number), 4 * BLOCK))
-        place = draw(
-            table, np.uint64(plan.seed), STREAM_STATIONARY, replica, number, count, place, gap, job_class, service
-        )
-        arrival = when + np.concatenate([[0.0], np.cumsum(gap[:count])])
-        when = float(arrival[-1])
-        arrival = arrival[1:] if later else arrival[:-1]
-        done = 0
-        while done < count:
-            part = slice(done, count)
-            done += int(
-                events(code, plan.option, floor, arrival[part], job_class[part], service[part],
-                       plan.inflation * service[part], demand, number + done, plan.burn_in, last, seen, plan.at, state)
+class _Arrivals:
+    """A replica's jobs, a chunk at a time, in the time of the scenario."""
+
+    def __init__(self, plan: Plan, replica: int) -> None:
+        self._plan, self._replica = plan, replica
+        self._place = int(start_places(plan.table.arrivals, plan.seed, STREAM_STATIONARY, np.array([replica]))[0])
+        self._when = 0.0
+        # Time 0 of a stationary start is any time, and the next job comes a gap later; else the first comes then.
+        self._later = plan.workload is not None and plan.table.arrivals.process == POISSON
+        self._gap, self._service = np.empty(CHUNK), np.empty(CHUNK)
+        self._job_class = np.empty(CHUNK, np.int64)
+
+    def next(self, number: int, count: int) -> Coming:
+        """The jobs from the number-th on."""
+        plan, gap = self._plan, self._gap
+        self._place = draw(
+            plan.table, np.uint64(plan.seed), STREAM_STATIONARY, self._replica, number, count, self._place, gap,
+            self._job_class, self._service,
+        )  # fmt: skip
+        arrival = self._when + np.concatenate([[0.0], np.cumsum(gap[:count])])
+        self._when = float(arrival[-1])
+        arrival = plan.changes.real(arrival[1:] if self._later else arrival[:-1])
+        service = self._service[:count]
+        return Coming(arrival, self._job_class[:count], service, plan.inflation * service, np.full(count, -1))
+
+
+class _Replica:
+    """A floor and what has been seen on it, from time 0 until every observed job has ended."""
+
+    def __init__(self, plan: Plan, replica: int, workload: Array | None) -> None:
+        table, kinds = plan.table, len(plan.table.units)
+        self._plan, self._replica = plan, replica
+        self._floor = new_floor(CAPACITY, np.asarray(table.units, np.int64))
+        while len(self._floor.jobs) <= 2 * table.servers:
+            self._floor = larger(self._floor)
+        if workload is not None:
+            occupy(self._floor, workload)
+        self._seen = new_seen(len(table.need), kinds, plan.unit)
+        self._state = np.full((len(plan.at), 2 + kinds), np.nan)
+        self._demand = np.ascontiguousarray(table.demand, dtype=np.int64)
+        self._arrivals = _Arrivals(plan, replica)
+        self._number = 0  # of the first job of the chunk
+        # Which jobs are observed; with a horizon the last is known only when it has been passed.
+        self._first = plan.burn_in
+        self._last = plan.burn_in + plan.jobs if plan.horizon is None else UNKNOWN
+        self._rows = 0
+        self._changes = list(reversed(plan.changes.of_servers))
+
+    def run(self) -> Simulated:
+        plan = self._plan
+        moments_end = plan.at[-1] + plan.soon if len(plan.at) else 0.0
+        while True:
+            coming = self._arrivals.next(self._number, self._chunk())
+            if plan.horizon is not None and self._last == UNKNOWN and coming.arrival[-1] >= plan.horizon:
+                self._last = self._number + int(np.searchsorted(coming.arrival, plan.horizon))
+            self._rows = _give_rows(plan, coming, self._number, self._last, self._rows)
+            if self._rows > len(self._seen.jobs):
+                self._seen = self._seen._replace(jobs=_longer(self._seen.jobs, self._rows))
+            arrived = self._let_arrive(coming)
+            self._number += arrived
+            observed = min(self._last, self._number) - self._first
+            if arrived < len(coming.arrival):
+                return Simulated(self._seen, self._state, self._number, observed, True)
+            past = self._number >= self._last and coming.arrival[-1] > moments_end
+            complete = past and self._seen.done >= observed and not np.isnan(self._seen.jobs[: self._rows, 2]).any()
+            if complete or self._number >= self._last + max(AFTERWARDS * observed, 1 << 20):
+                return Simulated(self._seen, self._state, self._number, observed, not complete)
+
+    def _chunk(self) -> int:
+        """How many jobs to draw."""
+        if self._last == UNKNOWN:
+            assert self._plan.horizon is not None
+            left = 1.1 * (self._plan.horizon - self._floor.clock[0]) / self._plan.table.gap_mean
+        else:
+            left = self._last - self._number
+        return min(CHUNK, max(whole_blocks(int(left)), 4 * BLOCK))
+
+    def _let_arrive(self, coming: Coming) -> int:
+        """All jobs of a chunk, with the changes that fall between them; how many did before the line was too long."""
+        plan, code, i = self._plan, POLICIES[self._plan.policy], 0
+        while i < len(coming.arrival):
+            cut, until, counted = self._stretch(i, len(coming.arrival))
+            i = int(
+                events(code, plan.option, self._floor, coming, i, cut, until, self._demand, self._number, self._first,
+                       self._last, counted, self._seen, plan.at, self._state)
             )  # fmt: skip
-            if done < count:
-                if len(floor.jobs) >= MOST_PRESENT:
-                    return Simulated(seen, state, number + done, True)
-                floor = larger(floor)
-        number += count
-        complete = seen.done >= plan.jobs and number >= last
-        if (complete and when > horizon) or number >= limit:
-            return Simulated(seen, state, number, not complete)
+            while self._changes and self._floor.clock[0] >= self._changes[-1].time:
+                change = self._changes.pop()
+                rng = np.random.default_rng([plan.seed, self._replica, change.number])
+                apply(change, code, plan.option, self._floor, rng)
+            if i < cut and self._floor.counts[SPARE] == 0:
+                if len(self._floor.jobs) >= plan.limit:
+                    return i
+                self._floor = larger(self._floor)
+        return i
+
+    def _stretch(self, i: int, count: int) -> tuple[int, float, bool]:
+        """Until which job and which time nothing changes from outside, and whether that time counts.
+
+        It does from the arrival of the first observed job to that of the last, or from 0 to the horizon.
+        """
+        until = self._changes[-1].time if self._changes else np.inf
+        if self._plan.horizon is None:
+            number = self._number + i
+            cuts = [n - self._number for n in (self._first + 1, self._last) if n > number]
+            return min([*cuts, count]), until, self._first < number < self._last
+        counted = bool(self._floor.clock[0] < self._plan.horizon)
+        return count, min(until, self._plan.horizon) if counted else until, counted
+
+
+def _give_rows(plan: Plan, coming: Coming, number: int, last: int, rows: int) -> int:
+    """Say which jobs' waits are kept, all or those that arrive soon after a moment; how many are so far."""
+    numbers = number + np.arange(len(coming.row))
+    if plan.each:
+        wanted = (numbers >= plan.burn_in) & (numbers < last)
+    elif len(plan.at):
+        latest = np.searchsorted(plan.at, coming.arrival, side="right") - 1
+        wanted = (latest >= 0) & (coming.arrival < plan.at[latest] + plan.soon)
+    else:
+        return 0
+    kept = int(wanted.sum())
+    coming.row[wanted] = rows + np.arange(kept)
+    return rows + kept
+
+
+def _longer(jobs: Array, rows: int) -> Array:
+    longer = np.full((max(rows, 2 * len(jobs)), jobs.shape[1]), np.nan)
+    longer[: len(jobs)] = jobs
+    return longer
 
 
 def run_jobs(
@@ -122,23 +219,37 @@ def run_jobs(
     service: Array,
     policy: str,
     option: int = 1,
-    inflation: float = 1.0,
-) -> Array:
-    """Given jobs (need: [job, kind]) on an empty floor, until the last has ended: wait and response of each."""
+    guess: Array | None = None,
+    edges: Array | None = None,
+) -> tuple[Array, Array]:
+    """Given jobs (need: [job, kind]) on an empty floor, until the last has ended.
+
+    The first array has wait and response of each job; the second, sums over time between `edges` as in Seen.time. No
+    guess is shorter than the truth: schedulers end jobs that take longer than was said.
+    """
     count = len(arrival)
     demand, job_class = np.unique(np.ascontiguousarray(need, dtype=np.int64), axis=0, return_inverse=True)
     seen = new_seen(len(demand), len(units), 1.0, count)
     floor = new_floor(CAPACITY, np.asarray(units, np.int64))
+    guess = service if guess is None else np.maximum(guess, service)
     # One more job, at the end of time, lets all others end.
-    arrivals, services = np.append(arrival, np.inf), np.append(service, 0.0).astype(np.float64)
-    classes = np.append(job_class.ravel(), 0).astype(np.int64)
+    coming = Coming(
+        np.append(arrival, np.inf),
+        np.append(job_class.ravel(), 0).astype(np.int64),
+        np.append(service, 0.0).astype(np.float64),
+        np.append(guess, 0.0).astype(np.float64),
+        np.append(np.arange(count), -1),
+    )
     nothing, state = np.empty(0), np.empty((0, 2 + len(units)))
-    done = 0
-    while done <= count:
-        done += int(
-            events(POLICIES[policy], option, floor, arrivals[done:], classes[done:], services[done:],
-                   inflation * services[done:], demand, done, 0, count, seen, nothing, state)
-        )  # fmt: skip
-        if done <= count:
-            floor = larger(floor)
-    return np.asarray(seen.jobs[:, :2])
+    sums, done = [], 0
+    for until in [*([] if edges is None else edges), np.inf]:
+        before = seen.time.copy()
+        while done <= count and floor.clock[0] < until:
+            done = int(
+                events(POLICIES[policy], option, floor, coming, done, count + 1, float(until), demand, 0, 0, count,
+                       bool(until < np.inf), seen, nothing, state)
+            )  # fmt: skip
+            if floor.counts[SPARE] == 0:
+                floor = larger(floor)
+        sums.append(seen.time - before)
+    return np.asarray(seen.jobs[:, :2]), np.array(sums[1:-1]).reshape(-1, len(seen.time))

@@ -14,10 +14,24 @@ from loynes.kernels.events.conservative import conservative
 from loynes.kernels.events.easy import easy
 from loynes.kernels.events.fcfs import fcfs
 from loynes.kernels.events.first_fit import first_fit
-from loynes.kernels.events.floor import LINED, NOBODY, RUNNING, SPARE, admit, leave_line, run, stop, vacate
+from loynes.kernels.events.floor import (
+    LINED,
+    NOBODY,
+    RUNNING,
+    SPARE,
+    SURPRISED,
+    admit,
+    end,
+    interrupt,
+    leave_line,
+    run,
+    stop,
+    vacate,
+)
 from loynes.kernels.events.quick_swap import quick_swap
 from loynes.kernels.events.server_filling import server_filling
 from loynes.kernels.events.shortest_first import shortest_first
+from loynes.kernels.events.uncounted import uncounted
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.tally import BIN_OFFSET, BIN_SHIFT, BINS
 
@@ -39,7 +53,7 @@ POLICIES = {
 SERVER_FILLING = POLICIES["server-filling"]
 
 
-@compiled
+@uncounted
 def schedule(policy, option, floor):
     if policy == 0:
         fcfs(floor, option)
@@ -65,6 +79,8 @@ def schedule(policy, option, floor):
 
 # Sums over ended jobs, by class: how many, and of what.
 ENDED, WAIT, WAIT_SQUARE, NONE, RESPONSE, RESPONSE_SQUARE, SLOWDOWN, SUMS = range(8)
+# Integrals over time; then busy and lost servers of every kind.
+SPAN, WAITING, PRESENT, KINDS = range(4)
 
 
 class Seen(NamedTuple):
@@ -74,8 +90,8 @@ class Seen(NamedTuple):
     sums: NDArray[np.float64]  # [class, SUMS]
     bins: NDArray[np.uint32]  # [class, bin], of waits
     response_bins: NDArray[np.uint32]
-    time: NDArray[np.float64]  # [3 + 2 kinds], integrals: span, waiting, present; busy and lost by kind
-    jobs: NDArray[np.float64]  # [job, 3]: wait, response and arrival of every observed job, if wanted
+    time: NDArray[np.float64]  # [KINDS + 2 kinds]
+    jobs: NDArray[np.float64]  # [row, 3]: wait, response and arrival of the jobs that have a row
 
     @property
     def done(self) -> int:
@@ -83,13 +99,20 @@ class Seen(NamedTuple):
         return int(self.sums[:, ENDED].sum())
 
 
-SPAN, WAITING, PRESENT, KINDS = 0, 1, 2, 3
-
-
-def new_seen(classes: int, kinds: int, unit: float, jobs: int = 0) -> Seen:
+def new_seen(classes: int, kinds: int, unit: float, rows: int = 0) -> Seen:
     bins = [np.zeros((classes, BINS), np.uint32) for _ in range(2)]
-    time, each = np.zeros(KINDS + 2 * kinds), np.full((jobs, 3), np.nan)
-    return Seen(1.0 / unit, np.zeros((classes, SUMS)), bins[0], bins[1], time, each)
+    time, jobs = np.zeros(KINDS + 2 * kinds), np.full((rows, 3), np.nan)
+    return Seen(1.0 / unit, np.zeros((classes, SUMS)), bins[0], bins[1], time, jobs)
+
+
+class Coming(NamedTuple):
+    """Jobs in order of arrival; `row` says where in Seen.jobs a job's wait goes, -1 nowhere."""
+
+    arrival: NDArray[np.float64]
+    job_class: NDArray[np.int64]
+    service: NDArray[np.float64]
+    guess: NDArray[np.float64]
+    row: NDArray[np.int64]
 
 
 @compiled
@@ -113,52 +136,75 @@ def occupy(floor, workload):
         for _ in range(floor.units[k]):
             if workload[at] > 0.0:
                 demand[k, k] = 1
-                slot = admit(floor, demand, k, workload[at], workload[at], NOBODY)
+                slot = admit(floor, demand, k, workload[at], workload[at], NOBODY, NOBODY)
                 leave_line(floor, slot)
                 run(floor, slot)
             at += 1
 
 
-@compiled
-def events(policy, option, floor, arrival, job_class, service, guess, demand, number, first, last, seen, at, state):
-    """Let these jobs arrive, in order, the first of them the number-th of all; how many did.
+@uncounted
+def events(policy, option, floor, coming, i, past, until, demand, number, first, last, counted, seen, at, state):
+    """Let jobs i .. past - 1 of `coming` arrive, and running ones end, until a time; which is to arrive next.
 
-    Jobs first <= number < last are observed. It stops early where there is no slot for another job. What happens after
-    the last of these arrivals waits for the next call. At the times `at` a row of `state` is written: jobs waiting, in
-    the system, and busy servers of every kind.
+    The job at place 0 is the number-th of all; those numbered from `first` and below `last` are observed. What happens
+    after the last of these arrivals waits for the next call. It returns early where there is no slot for another job.
+    Time is summed up while `counted`. At the times `at` a row of `state` is written: jobs waiting, in the system, and
+    busy servers of every kind.
     """
     kept = policy == SERVER_FILLING  # running jobs keep their place in line
-    moment, time = 0, seen.time
+    moment = 0
     while moment < at.size and at[moment] < floor.clock[0]:
         moment += 1
-    i = 0
-    while i < arrival.size:
-        ends = floor.counts[RUNNING] > 0 and floor.jobs[floor.jobs[0].heap].end <= arrival[i]
-        if not ends and floor.counts[SPARE] == 0:
+    while i < past:
+        ends = floor.counts[RUNNING] > 0 and floor.jobs[floor.jobs[0].heap].end <= coming.arrival[i]
+        now = floor.jobs[floor.jobs[0].heap].end if ends else coming.arrival[i]
+        late = now > until
+        if late:
+            now = until
+        elif not ends and floor.counts[SPARE] == 0:
             return i
-        now = floor.jobs[floor.jobs[0].heap].end if ends else arrival[i]
         if moment < at.size and at[moment] < now:
             moment = _look(floor, kept, now, at, moment, state)
-        if first < number + i < last and now > floor.clock[0]:
-            _pass(floor, kept, now - floor.clock[0], time)
+        if counted and now > floor.clock[0]:
+            _pass(floor, kept, now - floor.clock[0], seen.time)
         floor.clock[0] = now
+        if late:
+            return i
         if ends:
             while floor.counts[RUNNING] > 0 and floor.jobs[floor.jobs[0].heap].end <= now:
                 slot = floor.jobs[0].heap
-                stop(floor, slot)
+                end(floor, slot)
                 if kept and floor.jobs[slot].number != NOBODY:
                     leave_line(floor, slot)
-                if first <= floor.jobs[slot].number < last:
-                    _note(floor, kept, slot, first, seen)
+                if first <= floor.jobs[slot].number < last or floor.jobs[slot].row >= 0:
+                    _note(floor, kept, slot, first <= floor.jobs[slot].number < last, seen)
                 vacate(floor, slot)
         else:
-            admit(floor, demand, job_class[i], service[i], guess[i], number + i)
+            admit(
+                floor, demand, coming.job_class[i], coming.service[i], coming.guess[i], number + i, coming.row[i]
+            )  # fmt: skip
             i += 1
         schedule(policy, option, floor)
-    return arrival.size
+    return i
 
 
-@compiled
+@uncounted
+def lose(policy, option, floor, lost, hit):
+    """So many servers of every kind are gone, or back where below 0; the jobs in these slots are interrupted."""
+    for slot in hit:
+        if floor.jobs[slot].number == NOBODY:
+            stop(floor, slot)
+            vacate(floor, slot)
+        else:
+            interrupt(floor, slot, policy == SERVER_FILLING)
+    for k in range(lost.size):
+        floor.units[k] -= lost[k]
+        floor.free[k] -= lost[k]
+    floor.counts[SURPRISED] = 1
+    schedule(policy, option, floor)
+
+
+@uncounted
 def _waiting(floor, kept):
     if not kept:
         return floor.counts[LINED]
@@ -168,7 +214,7 @@ def _waiting(floor, kept):
     return floor.counts[LINED] - in_line
 
 
-@compiled
+@uncounted
 def _look(floor, kept, until, at, moment, state):
     """Write down the state at every moment before the next event."""
     while moment < at.size and at[moment] < until:
@@ -181,7 +227,7 @@ def _look(floor, kept, until, at, moment, state):
     return moment
 
 
-@compiled
+@uncounted
 def _pass(floor, kept, span, time):
     """Time passes: sums over it."""
     waiting = _waiting(floor, kept) if kept else floor.counts[LINED]
@@ -191,17 +237,24 @@ def _pass(floor, kept, span, time):
     for k in range(floor.free.size):
         time[KINDS + 2 * k] += (floor.units[k] - floor.free[k]) * span
         if waiting > 0:
-            time[KINDS + 2 * k + 1] += floor.free[k] * span
+            time[KINDS + 2 * k + 1] += max(floor.free[k], 0) * span
 
 
-@compiled
-def _note(floor, kept, slot, first, seen):
-    """A job that is observed has ended."""
-    c = floor.jobs[slot].job_class
+@uncounted
+def _note(floor, kept, slot, observed, seen):
+    """A job that is observed, or has a row, has ended."""
     response = floor.clock[0] - floor.jobs[slot].arrival
     wait = response - floor.jobs[slot].service if kept else floor.jobs[slot].started - floor.jobs[slot].arrival
     if kept and wait < 1e-9 * response:  # rounding, where times are taken apart and put together again
         wait = 0.0
+    row = floor.jobs[slot].row
+    if row >= 0:
+        seen.jobs[row, 0] = wait
+        seen.jobs[row, 1] = response
+        seen.jobs[row, 2] = floor.jobs[slot].arrival
+    if not observed:
+        return
+    c = floor.jobs[slot].job_class
     sums = seen.sums[c]
     sums[ENDED] += 1.0
     sums[WAIT] += wait
@@ -214,7 +267,3 @@ def _note(floor, kept, slot, first, seen):
     seen.bins[c, min(max(place, 0), BINS - 1)] += np.uint32(1)
     place = (np.float64(response * seen.per_unit).view(np.int64) >> _SHIFT) - _OFFSET
     seen.response_bins[c, min(max(place, 0), BINS - 1)] += np.uint32(1)
-    if seen.jobs.shape[0] > 0:
-        seen.jobs[floor.jobs[slot].number - first, 0] = wait
-        seen.jobs[floor.jobs[slot].number - first, 1] = response
-        seen.jobs[floor.jobs[slot].number - first, 2] = floor.jobs[slot].arrival

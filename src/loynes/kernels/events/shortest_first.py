@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.events.floor import HEAD, NOBODY, begin, fits
+from loynes.kernels.events.uncounted import uncounted
 
 
-@compiled
+@uncounted
 def shortest_first(floor, option):
     while True:
         best, least = NOBODY, np.inf

@@ -1,0 +1,59 @@
+"""What a scenario changes while time goes by: how fast jobs come, and how many servers there are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loynes.kernels.events.floor import RUNNING, Floor
+from loynes.kernels.events.loop import lose
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ServerChange:
+    """At a time so many servers of every kind are lost (those below 0 come back): once idle, or at once."""
+
+    time: float
+    lost: tuple[int, ...]
+    at_once: bool
+    number: int  # tells it from the others
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Nothing changes by default. Arrivals' own time runs `factors[i]` times as fast from `times[i]` on."""
+
+    times: tuple[float, ...] = (0.0,)
+    factors: tuple[float, ...] = (1.0,)
+    of_servers: tuple[ServerChange, ...] = ()
+
+    def real(self, arrival: Array) -> Array:
+        """When jobs come that would come at these times were the rate never changed."""
+        if self.factors == (1.0,):
+            return arrival
+        starts, factors = np.array(self.times), np.array(self.factors)
+        # Arrivals' own time at the beginning of each piece. Where it stands still nobody comes.
+        own = np.concatenate([[0.0], np.cumsum(np.diff(starts) * factors[:-1])])
+        piece = np.searchsorted(own, arrival, side="right") - 1
+        return np.asarray(starts[piece] + (arrival - own[piece]) / factors[piece])
+
+
+def apply(change: ServerChange, policy: int, option: int, floor: Floor, rng: np.random.Generator) -> None:
+    """Take servers away or give them back; whoever can start then does."""
+    hit = [_hit(floor, kind, lost, rng) for kind, lost in enumerate(change.lost) if change.at_once and lost > 0]
+    slots = np.unique(np.concatenate([np.empty(0, np.int64), *hit]))
+    lose(policy, option, floor, np.array(change.lost, np.int64), slots)
+
+
+def _hit(floor: Floor, kind: int, lost: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Slots of the jobs that run on at least one of so many random servers of a kind."""
+    slots = floor.jobs["heap"][: floor.counts[RUNNING]]
+    # Running jobs side by side over all servers of the kind, idle ones last.
+    ends = np.cumsum(floor.need[slots, kind])
+    broken = rng.choice(int(floor.units[kind]), lost, replace=False)
+    places = np.searchsorted(ends, broken, side="right")
+    return np.asarray(slots[np.unique(places[places < len(slots)])])
