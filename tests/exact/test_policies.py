@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 import pytest
 
 import loynes
 from loynes.inputs.tables import job_table
 from loynes.kernels.cpu.replay import run_replay
+from loynes.kernels.events.changes import Changes, ServerChange
 from loynes.kernels.events.engine import Plan, run_jobs, simulate
 from loynes.kernels.events.loop import POLICIES, draw
 from loynes.kernels.reference import BLOCK
@@ -21,13 +25,16 @@ def jobs_of(model: loynes.Model, rate: float, count: int) -> tuple[np.ndarray, n
     return np.concatenate([[0.0], np.cumsum(gap)[:-1]]), np.asarray(table.demand)[job_class], service
 
 
-@pytest.mark.parametrize("name", [n for n in loynes.builtin_names() if not loynes.load(n).resources])
+@pytest.mark.parametrize("name", loynes.builtin_names())
 def test_fcfs_is_the_recurrence(name: str) -> None:
-    """Every job's wait, on all built-in models of identical servers, to 1e-9 of the largest."""
+    """Every job's wait, on all built-in models, to 1e-9 of the largest."""
     model = loynes.load(name)
     rate, count = 0.8 * model.ideal, 64 * BLOCK
     arrival, need, service = jobs_of(model, rate, count)
-    expected = run_replay(model.servers, need[:, 0], service, arrival, np.array([0.0, arrival[-1] + 1])).wait
+    if len(model.kinds) == 1:
+        expected = run_replay(model.servers, need[:, 0], service, arrival, np.array([0.0, arrival[-1] + 1])).wait
+    else:
+        expected = np.array(strict(np.array(model.units), arrival, need, service))
     plan = Plan(job_table(model, rate), "fcfs", seed=3, jobs=count, each=True)
     (found,) = simulate(plan, 1)
     assert np.abs(found.seen.jobs[:, 0] - expected).max() <= 1e-9 * expected.max()
@@ -118,6 +125,85 @@ def test_what_sets_policies_apart() -> None:
     # Server filling stops a small job for a big one: of A (1) and B (4), which fill the servers, B is served.
     stopped = [(0.0, 1, 2.0), (1.0, 4, 1.0)]
     assert waits("server-filling", stopped) == [1, 0]
+
+
+def reserving(units: np.ndarray, jobs: list[tuple[float, np.ndarray, float, float]]) -> list[float]:
+    """Conservative backfilling by the book: at every event all reservations anew; starts of jobs."""
+    starts = [math.inf] * len(jobs)
+    events = sorted({job[0] for job in jobs})
+    while events:
+        now = events.pop(0)
+        # What is taken, and when: running jobs until their believed ends, then reservations in order of arrival.
+        busy = [
+            (starts[i], starts[i] + guess, need)
+            for i, (_, need, service, guess) in enumerate(jobs)
+            if starts[i] + service > now
+        ]
+        for i, (arrival, need, service, guess) in enumerate(jobs):
+            if arrival > now or starts[i] < math.inf:
+                continue
+            for t in sorted({now} | {end for _, end, _ in busy if end > now}):
+                edges = [t, *(begin for begin, _, _ in busy if t < begin < t + guess)]
+                used = [sum((n for begin, end, n in busy if begin <= x < end), np.zeros_like(units)) for x in edges]
+                if all((u + need <= units).all() for u in used):
+                    break
+            busy.append((t, t + guess, need))
+            if t == now:
+                starts[i] = now
+                events = sorted({*events, now + service})
+    return starts
+
+
+@pytest.mark.parametrize("inflation", [1.0, 1.7])
+def test_conservative_by_the_book(inflation: float) -> None:
+    """Reservations that are kept, and made anew only where something came unforeseen, are those made at every event."""
+    rng = np.random.default_rng(8)
+    for _ in range(10):
+        units = rng.integers(3, 7, 2)
+        arrival, service = np.cumsum(rng.exponential(0.7, 60)), rng.exponential(1.0, 60)
+        need = np.stack([rng.integers(0, n + 1, 60) for n in units], axis=1)
+        need[need.sum(axis=1) == 0, 0] = 1
+        found, _ = run_jobs(units, arrival, need, service, "conservative", guess=inflation * service)
+        jobs = list(zip(arrival, need, service, inflation * service, strict=True))
+        assert np.allclose(found[:, 0] + arrival, reserving(units, jobs))
+
+
+def changed(policy: str, *changes: ServerChange, **options: Any) -> np.ndarray:
+    """Waits of four jobs that need 2 of 4 servers for 3 each and come at 0, 1, 2, 3, while servers come and go."""
+    model = loynes.load(
+        {
+            "servers": 4,
+            "arrivals": {"process": "renewal", "gap": {"law": "deterministic", "value": 1}},
+            "classes": [{"need": 2, "probability": 1, "service": {"law": "deterministic", "value": 3}}],
+        }
+    )
+    plan = Plan(job_table(model, 1.0), policy, jobs=4, each=True, changes=Changes(of_servers=changes), **options)
+    return simulate(plan, 1)[0].seen.jobs[:4, 0]
+
+
+def test_servers_come_and_go() -> None:
+    """Worked by hand, under every policy: all jobs are alike, so the order of arrival is that of all but one."""
+    for policy in POLICIES:
+        # Two run at a time: A 0-3, B 1-4, C 3-6, D 4-7.
+        assert changed(policy).tolist() == [0, 0, 1, 1]
+        # From 2.5 on one at a time, and A may end: B ends at 4, C 4-7; back at 5: D 5-8.
+        gone, back = ServerChange(2.5, (2,), False, 0), ServerChange(5.0, (-2,), False, 1)
+        # Server filling stops B at once, until A has ended: B 3-4.5, C 4.5-7.5, D 5-8.
+        drained = [0, 0.5, 2.5, 2] if policy == "server-filling" else [0, 0, 2, 2]
+        assert changed(policy, gone, back).tolist() == drained
+        # All four fail at 2.5: A and B begin again at 3 with two servers back, one after the other.
+        failed, repaired = ServerChange(2.5, (4,), True, 0), ServerChange(3.0, (-2,), False, 1)
+        assert changed(policy, failed, repaired).tolist() == [3, 5, 7, 9]
+    # Two random servers fail at 1.5 for ever: both of A, both of B, or one of each. Whoever was hit begins again.
+    waits = {tuple(changed("fcfs", ServerChange(1.5, (2,), True, 0), seed=seed).tolist()) for seed in range(60)}
+    assert waits == {(4, 0, 5, 7), (0, 2, 4, 6), (1.5, 3.5, 5.5, 7.5)}
+
+
+def test_arrivals_follow_the_rate() -> None:
+    """Twice as fast from 10 to 20, nobody from 20 to 25, then as before."""
+    changes = Changes((0.0, 10.0, 20.0, 25.0), (1.0, 2.0, 0.0, 1.0))
+    own = np.array([0.0, 9.0, 10.0, 12.0, 29.0, 30.0, 31.0])
+    assert changes.real(own).tolist() == [0.0, 9.0, 10.0, 11.0, 19.5, 25.0, 26.0]
 
 
 def test_all_jobs_end_and_no_server_is_lost() -> None:

@@ -42,11 +42,11 @@ class Changes:
         return np.asarray(starts[piece] + (arrival - own[piece]) / factors[piece])
 
 
-def apply(change: ServerChange, policy: int, option: int, floor: Floor, rng: np.random.Generator) -> None:
-    """Take servers away or give them back; whoever can start then does."""
+def apply(change: ServerChange, floor: Floor, in_line: bool, rng: np.random.Generator) -> None:
+    """Take servers away or give them back; running jobs may keep a place in line."""
     hit = [_hit(floor, kind, lost, rng) for kind, lost in enumerate(change.lost) if change.at_once and lost > 0]
     slots = np.unique(np.concatenate([np.empty(0, np.int64), *hit]))
-    lose(policy, option, floor, np.array(change.lost, np.int64), slots)
+    lose(floor, np.array(change.lost, np.int64), slots, in_line)
 
 
 def _hit(floor: Floor, kind: int, lost: int, rng: np.random.Generator) -> NDArray[np.int64]:

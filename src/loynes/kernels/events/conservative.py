@@ -8,11 +8,12 @@ lost, all reservations are made anew in order of arrival.
 
 import numpy as np
 
-from loynes.kernels.cpu.compiled import compiled
-from loynes.kernels.events.floor import HEAD, NOBODY, RUNNING, STEPS, SURPRISED, begin, fits
+from loynes.kernels.events.ends import drop_first, expect_ends
+from loynes.kernels.events.floor import HEAD, NOBODY, STEPS, SURPRISED, begin, fits
+from loynes.kernels.events.uncounted import uncounted
 
 
-@compiled
+@uncounted
 def conservative(floor, option):
     first = floor.counts[HEAD]
     if first != NOBODY and floor.jobs[first].after == NOBODY and fits(floor, first):
@@ -36,28 +37,32 @@ def conservative(floor, option):
         slot = behind
 
 
-@compiled
+@uncounted
 def _expect(floor):
     """A schedule of running jobs only: what is free from now on, and from each of their believed ends."""
-    now, size = floor.clock[0], floor.counts[RUNNING]
-    ends = np.empty(size)
-    for i in range(size):
-        slot = floor.jobs[i].heap
-        ends[i] = max(floor.jobs[slot].started + floor.jobs[slot].guess, now)
-    floor.times[0] = now
-    floor.room[0] = floor.free
-    last = 0
-    for i in np.argsort(ends):
-        if ends[i] > floor.times[last]:
+    kinds, last, size = floor.free.size, 0, expect_ends(floor)
+    floor.times[0] = floor.clock[0]
+    for k in range(kinds):
+        floor.room[0, k] = floor.free[k]
+    while size > 0:
+        if floor.jobs[0].believed > floor.times[last]:
             last += 1
-            floor.times[last] = ends[i]
-            floor.room[last] = floor.room[last - 1]
-        floor.room[last] += floor.need[floor.jobs[i].heap]
+            floor.times[last] = floor.jobs[0].believed
+            _copy_step(floor, last - 1, last)
+        for k in range(kinds):
+            floor.room[last, k] += floor.need[floor.jobs[0].ending, k]
+        size = drop_first(floor, size)
     floor.counts[STEPS] = last + 1
     floor.counts[SURPRISED] = 0
 
 
-@compiled
+@uncounted
+def _copy_step(floor, step, to):
+    for k in range(floor.free.size):
+        floor.room[to, k] = floor.room[step, k]
+
+
+@uncounted
 def _forget(floor):
     """Drop the steps that are past, but for the one that holds now."""
     known, past = floor.counts[STEPS], 0
@@ -66,12 +71,12 @@ def _forget(floor):
     if past > 0:
         for step in range(past, known):
             floor.times[step - past] = floor.times[step]
-            floor.room[step - past] = floor.room[step]
+            _copy_step(floor, step, step - past)
         floor.counts[STEPS] = known - past
     floor.times[0] = floor.clock[0]
 
 
-@compiled
+@uncounted
 def _reserve(floor, slot):
     """The earliest stretch with room for a job is its own; where there will never be room, it has none."""
     times, room, known, need = floor.times, floor.room, floor.counts[STEPS], floor.need[slot]
@@ -94,9 +99,10 @@ def _reserve(floor, slot):
     if step == known or times[step] > until:  # it ends between two steps
         for later in range(known, step, -1):
             times[later] = times[later - 1]
-            room[later] = room[later - 1]
+            _copy_step(floor, later - 1, later)
         times[step] = until
-        room[step] = room[step - 1]
+        _copy_step(floor, step - 1, step)
         floor.counts[STEPS] = known + 1
     for taken in range(first, step):
-        room[taken] -= need
+        for k in range(need.size):
+            room[taken, k] -= need[k]

@@ -15,7 +15,7 @@ from loynes.inputs.tables import JobTable
 from loynes.kernels.cpu.threads import run_lines
 from loynes.kernels.events.changes import Changes, apply
 from loynes.kernels.events.floor import SPARE, larger, new_floor
-from loynes.kernels.events.loop import POLICIES, Coming, Seen, draw, events, new_seen, occupy
+from loynes.kernels.events.loop import POLICIES, SERVER_FILLING, Coming, Seen, draw, events, new_seen, occupy
 from loynes.kernels.reference import BLOCK, whole_blocks
 
 # Jobs that are drawn at a time, and slots to begin with.
@@ -170,7 +170,7 @@ class _Replica:
             while self._changes and self._floor.clock[0] >= self._changes[-1].time:
                 change = self._changes.pop()
                 rng = np.random.default_rng([plan.seed, self._replica, change.number])
-                apply(change, code, plan.option, self._floor, rng)
+                apply(change, self._floor, code == SERVER_FILLING, rng)
             if i < cut and self._floor.counts[SPARE] == 0:
                 if len(self._floor.jobs) >= plan.limit:
                     return i

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from loynes.kernels.events.uncounted import uncounted
 
-# Places in Floor.counts; the last three are policies' own: whether the floor is drained for a big job, how many steps
-# a schedule has, and whether servers have become free, or been lost, that no schedule foresaw.
-HEAD, TAIL, LINED, RUNNING, SPARE, DRAINING, STEPS, SURPRISED, COUNTS = range(9)
+# Places in Floor.counts. WOKEN: servers were lost or came back, and nobody has been started since. The last three are
+# policies' own: whether the floor is drained for a big job, how many steps a schedule has, and whether servers have
+# become free, or been lost, that no schedule foresaw.
+HEAD, TAIL, LINED, RUNNING, SPARE, WOKEN, DRAINING, STEPS, SURPRISED, COUNTS = range(10)
 NOBODY = -1
 
 
@@ -34,9 +35,13 @@ JOB = np.dtype(
         ("after", "i8"),  # the next in line
         ("before", "i8"),
         ("place", "i8"),  # in the heap, or -1
-        # Not of this slot's job: the heap, and a stack of empty slots, which are as long as there are slots.
+        ("marked", "i8"),  # a policy's own note
+        # Not of this slot's job: lists as long as there are slots. The heap, a stack of empty slots, and running jobs
+        # by their believed ends.
         ("heap", "i8"),
         ("spare", "i8"),
+        ("ending", "i8"),
+        ("believed", "f8"),
     ],
     align=True,
 )

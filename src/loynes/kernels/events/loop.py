@@ -20,6 +20,7 @@ from loynes.kernels.events.floor import (
     RUNNING,
     SPARE,
     SURPRISED,
+    WOKEN,
     admit,
     end,
     interrupt,
@@ -152,15 +153,16 @@ def events(policy, option, floor, coming, i, past, until, demand, number, first,
     busy servers of every kind.
     """
     kept = policy == SERVER_FILLING  # running jobs keep their place in line
-    moment = 0
+    moment, woken = 0, floor.counts[WOKEN] == 1
+    floor.counts[WOKEN] = 0
     while moment < at.size and at[moment] < floor.clock[0]:
         moment += 1
     while i < past:
         ends = floor.counts[RUNNING] > 0 and floor.jobs[floor.jobs[0].heap].end <= coming.arrival[i]
         now = floor.jobs[floor.jobs[0].heap].end if ends else coming.arrival[i]
         late = now > until
-        if late:
-            now = until
+        if woken or late:
+            now = floor.clock[0] if woken else until
         elif not ends and floor.counts[SPARE] == 0:
             return i
         if moment < at.size and at[moment] < now:
@@ -168,9 +170,11 @@ def events(policy, option, floor, coming, i, past, until, demand, number, first,
         if counted and now > floor.clock[0]:
             _pass(floor, kept, now - floor.clock[0], seen.time)
         floor.clock[0] = now
-        if late:
+        if woken:
+            woken = False
+        elif late:
             return i
-        if ends:
+        elif ends:
             while floor.counts[RUNNING] > 0 and floor.jobs[floor.jobs[0].heap].end <= now:
                 slot = floor.jobs[0].heap
                 end(floor, slot)
@@ -189,19 +193,20 @@ def events(policy, option, floor, coming, i, past, until, demand, number, first,
 
 
 @uncounted
-def lose(policy, option, floor, lost, hit):
+def lose(floor, lost, hit, in_line):
     """So many servers of every kind are gone, or back where below 0; the jobs in these slots are interrupted."""
-    for slot in hit:
+    for i in range(hit.size):
+        slot = hit[i]
         if floor.jobs[slot].number == NOBODY:
             stop(floor, slot)
             vacate(floor, slot)
         else:
-            interrupt(floor, slot, policy == SERVER_FILLING)
+            interrupt(floor, slot, in_line)
     for k in range(lost.size):
         floor.units[k] -= lost[k]
         floor.free[k] -= lost[k]
+    floor.counts[WOKEN] = 1
     floor.counts[SURPRISED] = 1
-    schedule(policy, option, floor)
 
 
 @uncounted

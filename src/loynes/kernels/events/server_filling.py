@@ -5,44 +5,55 @@ largest needs are served first. If the needs are powers of two, and so is the nu
 whenever the jobs present need as many: no rate below the ideal is too much.
 """
 
-import numpy as np
+from loynes.kernels.events.floor import HEAD, NOBODY, could_fit, fits, run, stop
+from loynes.kernels.events.uncounted import uncounted
 
-from loynes.kernels.cpu.compiled import compiled
-from loynes.kernels.events.floor import HEAD, NOBODY, fits, run, stop
+SERVED, LEFT_OUT = 1, 0
 
 
-@compiled
+@uncounted
 def server_filling(floor, option):
     servers, wanted, size = floor.units[0], 0, 0
     slot = floor.counts[HEAD]
     while slot != NOBODY and wanted < servers:
-        wanted += floor.need[slot, 0]
+        if could_fit(floor, slot):
+            wanted += floor.need[slot, 0]
         size += 1
         slot = floor.jobs[slot].after
-    chosen = np.empty(size, np.int64)
-    needs = np.empty(size, np.int64)
-    slot = floor.counts[HEAD]
-    for i in range(size):
-        chosen[i] = slot
-        needs[i] = -floor.need[slot, 0]
-        slot = floor.jobs[slot].after
-    # Who is to be served: the largest first, of equals the earliest.
-    order = np.argsort(needs, kind="mergesort")
-    serve = np.zeros(size, np.bool_)
-    left = servers
-    for i in order:
-        if -needs[i] <= left:
-            serve[i] = True
-            left += needs[i]
-    slot = floor.counts[HEAD]
-    at = 0
+    _choose(floor, size)
+    slot, at = floor.counts[HEAD], 0
     while slot != NOBODY:  # first off, then on
-        if floor.jobs[slot].place != NOBODY and (at >= size or not serve[at]):
+        if floor.jobs[slot].place != NOBODY and (at >= size or floor.jobs[slot].marked == LEFT_OUT):
             stop(floor, slot)
         slot = floor.jobs[slot].after
         at += 1
         if at > size and floor.free[0] == servers:
             break
-    for i in range(size):
-        if serve[i] and floor.jobs[chosen[i]].place == NOBODY and fits(floor, chosen[i]):
-            run(floor, chosen[i])
+    slot = floor.counts[HEAD]
+    for _ in range(size):
+        if floor.jobs[slot].marked == SERVED and floor.jobs[slot].place == NOBODY and fits(floor, slot):
+            run(floor, slot)
+        slot = floor.jobs[slot].after
+
+
+@uncounted
+def _choose(floor, size):
+    """Mark whom to serve of so many in line: the largest first, of equals the earliest; a pass for every need."""
+    left, bound = floor.units[0], floor.units[0] + 1
+    while bound > 0:
+        largest, slot = 0, floor.counts[HEAD]
+        for _ in range(size):
+            need = floor.need[slot, 0]
+            if largest < need < bound:
+                largest = need
+            slot = floor.jobs[slot].after
+        slot = floor.counts[HEAD]
+        for _ in range(size):
+            if floor.need[slot, 0] == largest:
+                floor.jobs[slot].marked = SERVED if largest <= left else LEFT_OUT
+                if largest <= left:
+                    left -= largest
+            elif floor.need[slot, 0] > floor.units[0]:
+                floor.jobs[slot].marked = LEFT_OUT  # servers were lost
+            slot = floor.jobs[slot].after
+        bound = largest
