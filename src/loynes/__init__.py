@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from loynes.results.exact import Exact
     from loynes.results.fit import FittedModel
     from loynes.results.plan import Plan
+    from loynes.results.policies import PolicyComparison
     from loynes.results.reading import read_result
     from loynes.results.records import Evaluation, Threshold
     from loynes.results.replay import Replay
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from loynes.study.exact import exact
     from loynes.study.fit import fit
     from loynes.study.plan import plan
+    from loynes.study.policies import compare_policies
     from loynes.study.replay import replay
     from loynes.study.resume import resume
     from loynes.study.sample import sample
@@ -114,6 +116,7 @@ __all__ = [
     "PhaseType",
     "Plan",
     "Poisson",
+    "PolicyComparison",
     "Quantiles",
     "Recorded",
     "Renewal",
@@ -137,6 +140,7 @@ __all__ = [
     "certify",
     "check",
     "compare",
+    "compare_policies",
     "evaluate",
     "exact",
     "fit",
@@ -175,6 +179,8 @@ _HOMES = {
     "sweep": "loynes.study.sweep",
     "Simulation": "loynes.results.simulation",
     "simulate": "loynes.study.simulate",
+    "PolicyComparison": "loynes.results.policies",
+    "compare_policies": "loynes.study.policies",
     "check": "loynes.study.check",
     "evaluate": "loynes.study.evaluate",
     "exact": "loynes.study.exact",

@@ -14,6 +14,7 @@ from loynes.results.tidy import ALL_JOBS, leaves
 if TYPE_CHECKING:
     from loynes.results.comparison import Comparison
     from loynes.results.plan import Plan
+    from loynes.results.policies import PolicyComparison
     from loynes.results.replay import Replay
     from loynes.results.simulation import Simulation
     from loynes.results.sweep import Sweep
@@ -154,6 +155,26 @@ def bands(ax: Any, lines: dict[str, list[tuple[float, Estimate]]], log: bool | N
         ax.set_yscale("log")
     elif values and min(values) >= 0:
         ax.set_ylim(bottom=0)
+
+
+def plot_policies(result: PolicyComparison, ax: Any = None) -> Any:
+    """Mean wait against the rate, a line a policy; what each can carry as a dashed line of its colour."""
+    ax = axes(ax)
+    lines: dict[str, list[tuple[float, Estimate]]] = {name: [] for name in result.policies}
+    for point in result.points:
+        if point.result is not None:
+            lines[point.policy].append((point.rate, point.result.overall.wait.mean))
+    bands(ax, lines)
+    for number, name in enumerate(result.policies):
+        if name in result.limits:
+            ax.axvline(
+                result.limits[name].rate.estimate, color=COLOURS[number % 7], linewidth=0.9, linestyle=(0, (4, 3))
+            )
+    ax.set_xlabel("arrival rate (dashed: what each can carry)")
+    ax.set_ylabel("mean wait")
+    ax.set_title(f"{result.model.label}: policies on the same jobs")
+    ax.legend(frameon=False)
+    return ax
 
 
 def plot_comparison(result: Comparison, ax: Any = None) -> Any:

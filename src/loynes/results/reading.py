@@ -9,6 +9,7 @@ from typing import Any
 from loynes.errors import LoynesError
 from loynes.results.comparison import Comparison
 from loynes.results.plan import Plan
+from loynes.results.policies import PolicyComparison
 from loynes.results.records import Evaluation, Threshold
 from loynes.results.replay import Replay
 from loynes.results.samples import SampleFile
@@ -33,7 +34,8 @@ def read_result(path: str | Path) -> Any:
 
 
 def _kind(data: dict[str, Any], path: Path) -> Any:
-    named: dict[Any, Any] = {"sweep": Sweep, "plan": Plan, "compare": Comparison, "simulate": Simulation}
+    named: dict[Any, Any] = {"sweep": Sweep, "plan": Plan, "compare": Comparison, "simulate": Simulation,
+                             "policies": PolicyComparison}  # fmt: skip
     if data.get("command") in named:
         return named[data["command"]].from_dict(data)
     if data.get("method") == "replay":

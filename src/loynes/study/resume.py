@@ -12,6 +12,7 @@ from loynes.model import load
 from loynes.results.reading import read_result
 from loynes.study.evaluate import evaluate
 from loynes.study.plan import plan
+from loynes.study.policies import compare_policies
 from loynes.study.progress import Progress, silent
 from loynes.study.runfolder import complete, question
 from loynes.study.sample import sample
@@ -26,6 +27,7 @@ COMMANDS: dict[str, Any] = {
     "plan": plan,
     "sweep": sweep,
     "simulate": simulate,
+    "policies": compare_policies,
 }
 
 

@@ -85,8 +85,8 @@ def sweep(
     began = time.perf_counter()
     if loads is not None and rates is not None:
         raise UsageError("give loads or rates, not both")
-    lists = {name: _values(name, given) for name, given in (("load", loads), ("rate", rates)) if given is not None}
-    changed = {path: _values(path, given) for path, given in (vary or {}).items()}
+    lists = {name: values(name, given) for name, given in (("load", loads), ("rate", rates)) if given is not None}
+    changed = {path: values(path, given) for path, given in (vary or {}).items()}
     if not lists and not changed:
         raise UsageError("nothing to sweep: give loads, rates or something to vary")
     for name, given in lists.items():
@@ -154,11 +154,12 @@ def sweep(
     return result
 
 
-def _values(name: str, given: str | Iterable[Any]) -> list[Any]:
-    values = values_of(given, name) if isinstance(given, str) else [_plain(value) for value in given]
-    if not values:
+def values(name: str, given: str | Iterable[Any]) -> list[Any]:
+    """Values that are written as on the command line, or listed."""
+    found = values_of(given, name) if isinstance(given, str) else [_plain(value) for value in given]
+    if not found:
         raise UsageError(f"{name}: no values")
-    return values
+    return found
 
 
 def _plain(value: Any) -> Any:

@@ -33,11 +33,11 @@ class _Cache(FunctionCache):  # type: ignore[misc]  # Numba carries no types
         return (*super()._index_key(sig, codegen), FINGERPRINT)
 
 
-def compiled(function: Callable[..., Any], counted: bool = True) -> Any:
+def compiled(function: Callable[..., Any], counted: bool = True, inlined: bool = False) -> Any:
     """The decorator of every kernel; `counted` says whether references to arrays are."""
     # error_model="numpy": a division needs no test for zero, so loops with one still vectorise.
     # _nrt is said in any case: what is not said a function has from the first that calls it.
-    dispatcher = njit(nogil=True, error_model="numpy", _nrt=counted)(function)
+    dispatcher = njit(nogil=True, error_model="numpy", _nrt=counted, forceinline=inlined)(function)
     # Where neither the package's folder nor the user's cache can be written, every process compiles anew.
     with suppress(RuntimeError):
         dispatcher._cache = _Cache(function)

@@ -15,7 +15,7 @@ from loynes.inputs.tables import JobTable
 from loynes.kernels.cpu.threads import run_lines
 from loynes.kernels.events.changes import Changes, apply
 from loynes.kernels.events.floor import SPARE, larger, new_floor
-from loynes.kernels.events.loop import POLICIES, SERVER_FILLING, Coming, Seen, draw, events, new_seen, occupy
+from loynes.kernels.events.loop import BY_CLASS, POLICIES, SERVER_FILLING, Coming, Seen, draw, events, new_seen, occupy
 from loynes.kernels.reference import BLOCK, whole_blocks
 
 # Jobs that are drawn at a time, and slots to begin with.
@@ -36,7 +36,7 @@ class Simulated:
     """What one replica saw, and its state at the moments asked for."""
 
     seen: Seen
-    moments: Array  # [moment, 2 + kinds]: jobs waiting, in the system, busy servers by kind
+    moments: Array  # [moment, 2 + 2 kinds]: jobs waiting, in the system; by kind, busy servers and work to do
     arrived: int
     observed: int
     overrun: bool  # the line grew without end
@@ -61,6 +61,7 @@ class Plan:
     each: bool = False  # keep every job's wait
     changes: Changes = field(default_factory=Changes)
     limit: int = MOST_PRESENT
+    to_the_end: bool = True  # of every observed job, or only of the horizon
 
 
 def simulate(
@@ -79,6 +80,11 @@ def simulate(
 
     run_lines(lines(), workers, done)
     return [one for one in found if one is not None]
+
+
+def lines_of(policy: str, classes: int) -> int:
+    """For how many classes to keep lines."""
+    return classes if policy in BY_CLASS else 0
 
 
 class _Arrivals:
@@ -113,13 +119,13 @@ class _Replica:
     def __init__(self, plan: Plan, replica: int, workload: Array | None) -> None:
         table, kinds = plan.table, len(plan.table.units)
         self._plan, self._replica = plan, replica
-        self._floor = new_floor(CAPACITY, np.asarray(table.units, np.int64))
+        self._floor = new_floor(CAPACITY, np.asarray(table.units, np.int64), lines_of(plan.policy, len(table.need)))
         while len(self._floor.jobs) <= 2 * table.servers:
             self._floor = larger(self._floor)
         if workload is not None:
             occupy(self._floor, workload)
         self._seen = new_seen(len(table.need), kinds, plan.unit)
-        self._state = np.full((len(plan.at), 2 + kinds), np.nan)
+        self._state = np.full((len(plan.at), 2 + 2 * kinds), np.nan)
         self._demand = np.ascontiguousarray(table.demand, dtype=np.int64)
         self._arrivals = _Arrivals(plan, replica)
         self._number = 0  # of the first job of the chunk
@@ -145,6 +151,8 @@ class _Replica:
             if arrived < len(coming.arrival):
                 return Simulated(self._seen, self._state, self._number, observed, True)
             past = self._number >= self._last and coming.arrival[-1] > moments_end
+            if past and not plan.to_the_end:
+                return Simulated(self._seen, self._state, self._number, observed, False)
             complete = past and self._seen.done >= observed and not np.isnan(self._seen.jobs[: self._rows, 2]).any()
             if complete or self._number >= self._last + max(AFTERWARDS * observed, 1 << 20):
                 return Simulated(self._seen, self._state, self._number, observed, not complete)
@@ -230,7 +238,7 @@ def run_jobs(
     count = len(arrival)
     demand, job_class = np.unique(np.ascontiguousarray(need, dtype=np.int64), axis=0, return_inverse=True)
     seen = new_seen(len(demand), len(units), 1.0, count)
-    floor = new_floor(CAPACITY, np.asarray(units, np.int64))
+    floor = new_floor(CAPACITY, np.asarray(units, np.int64), lines_of(policy, len(demand)))
     guess = service if guess is None else np.maximum(guess, service)
     # One more job, at the end of time, lets all others end.
     coming = Coming(
@@ -240,7 +248,7 @@ def run_jobs(
         np.append(guess, 0.0).astype(np.float64),
         np.append(np.arange(count), -1),
     )
-    nothing, state = np.empty(0), np.empty((0, 2 + len(units)))
+    nothing, state = np.empty(0), np.empty((0, 2 + 2 * len(units)))
     sums, done = [], 0
     for until in [*([] if edges is None else edges), np.inf]:
         before = seen.time.copy()

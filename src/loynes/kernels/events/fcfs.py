@@ -1,10 +1,10 @@
 """First come, first served: nobody starts before the job ahead of it."""
 
 from loynes.kernels.events.floor import HEAD, NOBODY, begin, fits
-from loynes.kernels.events.uncounted import uncounted
+from loynes.kernels.events.uncounted import inlined
 
 
-@uncounted
+@inlined
 def fcfs(floor, option):
     while floor.counts[HEAD] != NOBODY and fits(floor, floor.counts[HEAD]):
         begin(floor, floor.counts[HEAD])

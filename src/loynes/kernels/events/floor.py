@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from loynes.kernels.events.uncounted import uncounted
+from loynes.kernels.events.uncounted import inlined, uncounted
 
-# Places in Floor.counts. WOKEN: servers were lost or came back, and nobody has been started since. The last three are
-# policies' own: whether the floor is drained for a big job, how many steps a schedule has, and whether servers have
-# become free, or been lost, that no schedule foresaw.
-HEAD, TAIL, LINED, RUNNING, SPARE, WOKEN, DRAINING, STEPS, SURPRISED, COUNTS = range(10)
+# Places in Floor.counts. WOKEN: servers were lost or came back, and nobody has been started since. BY_CLASS: whether
+# lines of every class are kept, too. The last three are policies' own: whether the floor is drained for a big job, how
+# many steps a schedule has, and whether servers have become free, or been lost, that no schedule foresaw.
+HEAD, TAIL, LINED, RUNNING, SPARE, WOKEN, BY_CLASS, DRAINING, STEPS, SURPRISED, COUNTS = range(11)
 NOBODY = -1
 
 
@@ -34,11 +34,14 @@ JOB = np.dtype(
         ("row", "i8"),  # where its wait is to be written down, or -1
         ("after", "i8"),  # the next in line
         ("before", "i8"),
+        ("next_alike", "i8"),  # the next in line of its class
+        ("last_alike", "i8"),
         ("place", "i8"),  # in the heap, or -1
         ("marked", "i8"),  # a policy's own note
         # Not of this slot's job: lists as long as there are slots. The heap, a stack of empty slots, and running jobs
         # by their believed ends.
         ("heap", "i8"),
+        ("heap_end", "f8"),  # of the job there
         ("spare", "i8"),
         ("ending", "i8"),
         ("believed", "f8"),
@@ -55,28 +58,33 @@ class Floor(NamedTuple):
     free: NDArray[np.int64]  # [kind]; below 0 where servers are lost as soon as their jobs end
     units: NDArray[np.int64]  # [kind]
     counts: NDArray[np.int64]
+    alike: NDArray[np.int64]  # [class, 2]: the first and the last in line of a class
     clock: NDArray[np.float64]  # [1]
     times: NDArray[np.float64]  # [step]: a schedule's, where a policy keeps one
     room: NDArray[np.int64]  # [step, kind]: what it leaves free from that time on
 
 
-def new_floor(capacity: int, units: NDArray[np.int64]) -> Floor:
+def new_floor(capacity: int, units: NDArray[np.int64], classes: int = 0) -> Floor:
+    """Empty; lines by class are kept for so many classes."""
     counts = np.zeros(COUNTS, np.int64)
     counts[HEAD] = counts[TAIL] = NOBODY
     counts[SPARE] = capacity
+    counts[BY_CLASS] = classes > 0
     jobs = np.zeros(capacity, JOB)
     jobs["spare"] = np.arange(capacity - 1, -1, -1)
     need, steps = np.zeros((capacity, len(units)), np.int64), 2 * capacity + 2
     times, room = np.zeros(steps), np.zeros((steps, len(units)), np.int64)
-    return Floor(jobs, need, units.copy(), units.copy(), counts, np.zeros(1), times, room)
+    alike = np.full((classes, 2), NOBODY, np.int64)
+    return Floor(jobs, need, units.copy(), units.copy(), counts, alike, np.zeros(1), times, room)
 
 
 def larger(floor: Floor) -> Floor:
     """The same floor with room for twice as many jobs."""
     capacity, spare = len(floor.jobs), int(floor.counts[SPARE])
-    wide = new_floor(2 * capacity, floor.units)
+    wide = new_floor(2 * capacity, floor.units, len(floor.alike))
     wide.jobs[:capacity], wide.need[:capacity] = floor.jobs, floor.need
     wide.free[:], wide.counts[:], wide.clock[:] = floor.free, floor.counts, floor.clock
+    wide.alike[:] = floor.alike
     wide.times[: len(floor.times)], wide.room[: len(floor.room)] = floor.times, floor.room
     wide.jobs["spare"][:capacity] = np.arange(2 * capacity - 1, capacity - 1, -1)
     wide.jobs["spare"][capacity : capacity + spare] = floor.jobs["spare"][:spare]
@@ -84,7 +92,7 @@ def larger(floor: Floor) -> Floor:
     return wide
 
 
-@uncounted
+@inlined
 def admit(floor, demand, job_class, service, guess, number, row):
     """A job arrives at the end of the line, to take its class's row of `demand`; its slot."""
     floor.counts[SPARE] -= 1
@@ -103,19 +111,46 @@ def admit(floor, demand, job_class, service, guess, number, row):
     job.number = number
     job.row = row
     job.place = NOBODY
-    last = floor.counts[TAIL]
-    job.before = last
-    job.after = NOBODY
-    if last == NOBODY:
-        floor.counts[HEAD] = slot
-    else:
-        floor.jobs[last].after = slot
-    floor.counts[TAIL] = slot
-    floor.counts[LINED] += 1
+    enter_line(floor, slot, floor.counts[TAIL], floor.alike[job_class, 1] if floor.counts[BY_CLASS] else NOBODY)
     return slot
 
 
+@inlined
+def enter_line(floor, slot, ahead, alike):
+    """Into the line behind that job, and that job of its class; nobody is the front."""
+    behind = floor.counts[HEAD] if ahead == NOBODY else floor.jobs[ahead].after
+    floor.jobs[slot].before = ahead
+    floor.jobs[slot].after = behind
+    if ahead == NOBODY:
+        floor.counts[HEAD] = slot
+    else:
+        floor.jobs[ahead].after = slot
+    if behind == NOBODY:
+        floor.counts[TAIL] = slot
+    else:
+        floor.jobs[behind].before = slot
+    floor.counts[LINED] += 1
+    if floor.counts[BY_CLASS]:
+        _enter_alike(floor, slot, alike)
+
+
 @uncounted
+def _enter_alike(floor, slot, alike):
+    c = floor.jobs[slot].job_class
+    later = floor.alike[c, 0] if alike == NOBODY else floor.jobs[alike].next_alike
+    floor.jobs[slot].last_alike = alike
+    floor.jobs[slot].next_alike = later
+    if alike == NOBODY:
+        floor.alike[c, 0] = slot
+    else:
+        floor.jobs[alike].next_alike = slot
+    if later == NOBODY:
+        floor.alike[c, 1] = slot
+    else:
+        floor.jobs[later].last_alike = slot
+
+
+@inlined
 def leave_line(floor, slot):
     ahead, behind = floor.jobs[slot].before, floor.jobs[slot].after
     if ahead == NOBODY:
@@ -127,9 +162,25 @@ def leave_line(floor, slot):
     else:
         floor.jobs[behind].before = ahead
     floor.counts[LINED] -= 1
+    if floor.counts[BY_CLASS]:
+        _leave_alike(floor, slot)
 
 
 @uncounted
+def _leave_alike(floor, slot):
+    c = floor.jobs[slot].job_class
+    ahead, behind = floor.jobs[slot].last_alike, floor.jobs[slot].next_alike
+    if ahead == NOBODY:
+        floor.alike[c, 0] = behind
+    else:
+        floor.jobs[ahead].next_alike = behind
+    if behind == NOBODY:
+        floor.alike[c, 1] = ahead
+    else:
+        floor.jobs[behind].last_alike = ahead
+
+
+@inlined
 def fits(floor, slot):
     """Whether enough servers of every kind are free."""
     enough = True
@@ -138,7 +189,7 @@ def fits(floor, slot):
     return enough
 
 
-@uncounted
+@inlined
 def any_free(floor):
     """Whether a server of any kind is free."""
     found = False
@@ -165,7 +216,7 @@ def could_fit(floor, slot):
     return enough
 
 
-@uncounted
+@inlined
 def run(floor, slot):
     """Give a job its servers; it may still be in line."""
     for k in range(floor.free.size):
@@ -176,17 +227,17 @@ def run(floor, slot):
     floor.jobs[slot].end = now + floor.jobs[slot].left
     size = floor.counts[RUNNING]
     floor.counts[RUNNING] = size + 1
-    _rise(floor, slot, size)
+    _rise(floor, slot, floor.jobs[slot].end, size)
 
 
-@uncounted
+@inlined
 def begin(floor, slot):
     """A job starts: it leaves the line for its servers."""
     leave_line(floor, slot)
     run(floor, slot)
 
 
-@uncounted
+@inlined
 def stop(floor, slot):
     """Take a job off its servers; what it has had is not lost."""
     for k in range(floor.free.size):
@@ -197,15 +248,15 @@ def stop(floor, slot):
     floor.jobs[slot].place = NOBODY
     size = floor.counts[RUNNING] - 1
     floor.counts[RUNNING] = size
-    last = floor.jobs[size].heap
+    last, ends = floor.jobs[size].heap, floor.jobs[size].heap_end
     if hole < size:
-        if hole > 0 and floor.jobs[last].end < floor.jobs[floor.jobs[(hole - 1) >> 1].heap].end:
-            _rise(floor, last, hole)
+        if hole > 0 and ends < floor.jobs[(hole - 1) >> 1].heap_end:
+            _rise(floor, last, ends, hole)
         else:
-            _sink(floor, last, hole, size)
+            _sink(floor, last, ends, hole, size)
 
 
-@uncounted
+@inlined
 def end(floor, slot):
     """A job has had its service, or nobody wants it any more."""
     if floor.jobs[slot].guess > floor.jobs[slot].service:
@@ -222,58 +273,55 @@ def interrupt(floor, slot, in_line):
     floor.jobs[slot].reserved = np.inf
     if in_line:
         return
-    ahead, behind = NOBODY, floor.counts[HEAD]
-    while behind != NOBODY and floor.jobs[behind].number < floor.jobs[slot].number:
-        ahead, behind = behind, floor.jobs[behind].after
-    floor.jobs[slot].before = ahead
-    floor.jobs[slot].after = behind
-    if ahead == NOBODY:
-        floor.counts[HEAD] = slot
-    else:
-        floor.jobs[ahead].after = slot
-    if behind == NOBODY:
-        floor.counts[TAIL] = slot
-    else:
-        floor.jobs[behind].before = slot
-    floor.counts[LINED] += 1
+    ahead, alike, other = NOBODY, NOBODY, floor.counts[HEAD]
+    while other != NOBODY and floor.jobs[other].number < floor.jobs[slot].number:
+        ahead = other
+        if floor.jobs[other].job_class == floor.jobs[slot].job_class:
+            alike = other
+        other = floor.jobs[other].after
+    enter_line(floor, slot, ahead, alike)
 
 
-@uncounted
+@inlined
 def vacate(floor, slot):
     """A job that is neither in line nor on servers is gone."""
     floor.jobs[floor.counts[SPARE]].spare = slot
     floor.counts[SPARE] += 1
 
 
-@uncounted
-def _rise(floor, slot, at):
-    end = floor.jobs[slot].end
+@inlined
+def _rise(floor, slot, ends, at):
     while at > 0:
         parent = (at - 1) >> 1
-        other = floor.jobs[parent].heap
-        if floor.jobs[other].end <= end:
+        if floor.jobs[parent].heap_end <= ends:
             break
-        floor.jobs[at].heap = other
-        floor.jobs[other].place = at
+        _move(floor, parent, at)
         at = parent
-    floor.jobs[at].heap = slot
-    floor.jobs[slot].place = at
+    _set(floor, slot, ends, at)
 
 
-@uncounted
-def _sink(floor, slot, at, size):
-    end = floor.jobs[slot].end
+@inlined
+def _sink(floor, slot, ends, at, size):
     while True:
         child = 2 * at + 1
         if child >= size:
             break
-        if child + 1 < size and floor.jobs[floor.jobs[child + 1].heap].end < floor.jobs[floor.jobs[child].heap].end:
+        if child + 1 < size and floor.jobs[child + 1].heap_end < floor.jobs[child].heap_end:
             child += 1
-        other = floor.jobs[child].heap
-        if floor.jobs[other].end >= end:
+        if floor.jobs[child].heap_end >= ends:
             break
-        floor.jobs[at].heap = other
-        floor.jobs[other].place = at
+        _move(floor, child, at)
         at = child
+    _set(floor, slot, ends, at)
+
+
+@inlined
+def _move(floor, place, to):
+    _set(floor, floor.jobs[place].heap, floor.jobs[place].heap_end, to)
+
+
+@inlined
+def _set(floor, slot, ends, at):
     floor.jobs[at].heap = slot
+    floor.jobs[at].heap_end = ends
     floor.jobs[slot].place = at

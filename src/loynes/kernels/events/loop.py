@@ -15,6 +15,7 @@ from loynes.kernels.events.easy import easy
 from loynes.kernels.events.fcfs import fcfs
 from loynes.kernels.events.first_fit import first_fit
 from loynes.kernels.events.floor import (
+    HEAD,
     LINED,
     NOBODY,
     RUNNING,
@@ -22,17 +23,17 @@ from loynes.kernels.events.floor import (
     SURPRISED,
     WOKEN,
     admit,
+    begin,
     end,
     interrupt,
     leave_line,
-    run,
     stop,
     vacate,
 )
 from loynes.kernels.events.quick_swap import quick_swap
 from loynes.kernels.events.server_filling import server_filling
 from loynes.kernels.events.shortest_first import shortest_first
-from loynes.kernels.events.uncounted import uncounted
+from loynes.kernels.events.uncounted import inlined, uncounted
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.tally import BIN_OFFSET, BIN_SHIFT, BINS
 
@@ -52,9 +53,11 @@ POLICIES = {
     "server-filling": 9,
 }
 SERVER_FILLING = POLICIES["server-filling"]
+# Those that look only at the first in line of every class.
+BY_CLASS = ("first-fit", "most-servers-first", "least-servers-first", "quick-swap")
 
 
-@uncounted
+@inlined
 def schedule(policy, option, floor):
     if policy == 0:
         fcfs(floor, option)
@@ -132,14 +135,12 @@ def draw(table, seed, stream, replica, first, count, place, gap, job_class, serv
 def occupy(floor, workload):
     """Servers that are busy for so long from now, one kind after the other, with work of nobody's."""
     at = 0
-    demand = np.zeros((floor.free.size, floor.free.size), np.int64)
     for k in range(floor.free.size):
+        one = np.zeros((1, floor.free.size), np.int64)
+        one[0, k] = 1
         for _ in range(floor.units[k]):
             if workload[at] > 0.0:
-                demand[k, k] = 1
-                slot = admit(floor, demand, k, workload[at], workload[at], NOBODY, NOBODY)
-                leave_line(floor, slot)
-                run(floor, slot)
+                begin(floor, admit(floor, one, 0, workload[at], workload[at], NOBODY, NOBODY))
             at += 1
 
 
@@ -150,7 +151,7 @@ def events(policy, option, floor, coming, i, past, until, demand, number, first,
     The job at place 0 is the number-th of all; those numbered from `first` and below `last` are observed. What happens
     after the last of these arrivals waits for the next call. It returns early where there is no slot for another job.
     Time is summed up while `counted`. At the times `at` a row of `state` is written: jobs waiting, in the system, and
-    busy servers of every kind.
+    of every kind busy servers, and server time that the jobs there still need.
     """
     kept = policy == SERVER_FILLING  # running jobs keep their place in line
     moment, woken = 0, floor.counts[WOKEN] == 1
@@ -158,8 +159,8 @@ def events(policy, option, floor, coming, i, past, until, demand, number, first,
     while moment < at.size and at[moment] < floor.clock[0]:
         moment += 1
     while i < past:
-        ends = floor.counts[RUNNING] > 0 and floor.jobs[floor.jobs[0].heap].end <= coming.arrival[i]
-        now = floor.jobs[floor.jobs[0].heap].end if ends else coming.arrival[i]
+        ends = floor.counts[RUNNING] > 0 and floor.jobs[0].heap_end <= coming.arrival[i]
+        now = floor.jobs[0].heap_end if ends else coming.arrival[i]
         late = now > until
         if woken or late:
             now = floor.clock[0] if woken else until
@@ -175,7 +176,7 @@ def events(policy, option, floor, coming, i, past, until, demand, number, first,
         elif late:
             return i
         elif ends:
-            while floor.counts[RUNNING] > 0 and floor.jobs[floor.jobs[0].heap].end <= now:
+            while floor.counts[RUNNING] > 0 and floor.jobs[0].heap_end <= now:
                 slot = floor.jobs[0].heap
                 end(floor, slot)
                 if kept and floor.jobs[slot].number != NOBODY:
@@ -222,17 +223,29 @@ def _waiting(floor, kept):
 @uncounted
 def _look(floor, kept, until, at, moment, state):
     """Write down the state at every moment before the next event."""
+    kinds = floor.free.size
     while moment < at.size and at[moment] < until:
         waiting = _waiting(floor, kept)
         state[moment, 0] = waiting
         state[moment, 1] = waiting + floor.counts[RUNNING]
-        for k in range(floor.free.size):
+        for k in range(kinds):
             state[moment, 2 + k] = floor.units[k] - floor.free[k]
+            state[moment, 2 + kinds + k] = 0.0
+        for i in range(floor.counts[RUNNING]):
+            slot = floor.jobs[i].heap
+            for k in range(kinds):
+                state[moment, 2 + kinds + k] += floor.need[slot, k] * (floor.jobs[slot].end - at[moment])
+        slot = floor.counts[HEAD]
+        while slot != NOBODY:
+            for k in range(kinds):
+                if floor.jobs[slot].place == NOBODY:
+                    state[moment, 2 + kinds + k] += floor.need[slot, k] * floor.jobs[slot].left
+            slot = floor.jobs[slot].after
         moment += 1
     return moment
 
 
-@uncounted
+@inlined
 def _pass(floor, kept, span, time):
     """Time passes: sums over it."""
     waiting = _waiting(floor, kept) if kept else floor.counts[LINED]
@@ -245,7 +258,7 @@ def _pass(floor, kept, span, time):
             time[KINDS + 2 * k + 1] += max(floor.free[k], 0) * span
 
 
-@uncounted
+@inlined
 def _note(floor, kept, slot, observed, seen):
     """A job that is observed, or has a row, has ended."""
     response = floor.clock[0] - floor.jobs[slot].arrival

@@ -4,8 +4,8 @@ Most servers first serves small jobs until so few are left that a big one fits, 
 the largest need waits, none of them runs and at least a threshold of servers idles, nobody else starts until it fits.
 """
 
-from loynes.kernels.events.by_need import most_servers_first
-from loynes.kernels.events.floor import DRAINING, HEAD, NOBODY, could_fit, fits, taken_by
+from loynes.kernels.events.by_need import largest, most_servers_first
+from loynes.kernels.events.floor import DRAINING, NOBODY, fits
 from loynes.kernels.events.uncounted import uncounted
 
 
@@ -13,7 +13,7 @@ from loynes.kernels.events.uncounted import uncounted
 def quick_swap(floor, option):
     if floor.counts[DRAINING] == 0:
         most_servers_first(floor, option)
-    big = _largest(floor)
+    big = largest(floor, False)
     if big == NOBODY:
         floor.counts[DRAINING] = 0
         return
@@ -22,16 +22,3 @@ def quick_swap(floor, option):
         most_servers_first(floor, option)
     elif floor.free[0] >= option:
         floor.counts[DRAINING] = 1
-
-
-@uncounted
-def _largest(floor):
-    """The first in line of those that need most, or nobody."""
-    best, most = NOBODY, 0
-    slot = floor.counts[HEAD]
-    while slot != NOBODY:
-        need = taken_by(floor, slot)
-        if need > most and could_fit(floor, slot):
-            best, most = slot, need
-        slot = floor.jobs[slot].after
-    return best

@@ -5,7 +5,7 @@ largest needs are served first. If the needs are powers of two, and so is the nu
 whenever the jobs present need as many: no rate below the ideal is too much.
 """
 
-from loynes.kernels.events.floor import HEAD, NOBODY, could_fit, fits, run, stop
+from loynes.kernels.events.floor import HEAD, NOBODY, RUNNING, could_fit, fits, run, stop
 from loynes.kernels.events.uncounted import uncounted
 
 SERVED, LEFT_OUT = 1, 0
@@ -20,15 +20,17 @@ def server_filling(floor, option):
             wanted += floor.need[slot, 0]
         size += 1
         slot = floor.jobs[slot].after
+    for i in range(floor.counts[RUNNING]):
+        floor.jobs[floor.jobs[i].heap].marked = LEFT_OUT
     _choose(floor, size)
-    slot, at = floor.counts[HEAD], 0
-    while slot != NOBODY:  # first off, then on
-        if floor.jobs[slot].place != NOBODY and (at >= size or floor.jobs[slot].marked == LEFT_OUT):
+    i = 0
+    while i < floor.counts[RUNNING]:  # first off, then on
+        slot = floor.jobs[i].heap
+        if floor.jobs[slot].marked == LEFT_OUT and floor.jobs[slot].number != NOBODY:
             stop(floor, slot)
-        slot = floor.jobs[slot].after
-        at += 1
-        if at > size and floor.free[0] == servers:
-            break
+            i = 0  # the heap is another
+        else:
+            i += 1
     slot = floor.counts[HEAD]
     for _ in range(size):
         if floor.jobs[slot].marked == SERVED and floor.jobs[slot].place == NOBODY and fits(floor, slot):

@@ -16,3 +16,8 @@ from loynes.kernels.cpu.compiled import compiled
 def uncounted(function: Callable[..., Any]) -> Any:
     """The decorator of functions on the floor that make no arrays."""
     return compiled(function, counted=False)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """The same for what is called at every event: a call would hand over all of the floor's arrays."""
+    return compiled(function, counted=False, inlined=True)
