@@ -89,7 +89,7 @@ def evaluate(
     from loynes.model import load as read
     from loynes.study.evaluate import evaluate as ask
 
-    output.check_target(out)
+    output.check_target(out, pictures=True)
     chosen = read(model, changes or ())
     with asking(
         f"{chosen.label}: {method}", output.run_folder(out), quiet=quiet, cluster=cluster, workers=workers

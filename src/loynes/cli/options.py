@@ -40,7 +40,7 @@ OutOption = Annotated[
         "-o",
         "--output",
         metavar="PATH",
-        help="Also write the result: a .json, .csv, .parquet or .html file, else a run folder.",
+        help="Also write the result: a .json, .csv, .parquet, .html or .png file, else a run folder.",
     ),
 ]
 DeltaOption = Annotated[

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from loynes.errors import UsageError
-from loynes.results.files import check_writable, is_file_path
+from loynes.results.files import PICTURES, check_writable, is_file_path, is_picture
 from loynes.results.table import Table
 
 # Wide enough that no column is folded when output goes to a file or a pipe.
@@ -39,13 +39,18 @@ def warn(texts: tuple[str, ...]) -> None:
         print(f"loynes: warning: {text}", file=sys.stderr)
 
 
-def check_target(path: str | None) -> None:
-    """Refuse an output path that cannot work before anything runs."""
+def check_target(path: str | None, pictures: bool = False) -> None:
+    """Refuse an output path that cannot work before anything runs; some results have pictures."""
     if path is None:
         return
     check_writable(path)
-    if is_file_path(path) and Path(path).suffix.lower() not in (".json", ".csv", ".parquet", ".html"):
-        raise UsageError(f"{path}: results are written to .json, .csv, .parquet, .html or a run folder")
+    endings = (".json", ".csv", ".parquet", ".html", *(PICTURES if pictures else ()))
+    if is_file_path(path) and Path(path).suffix.lower() not in endings:
+        raise UsageError(f"{path}: results are written to {', '.join(endings)} or a run folder")
+    if is_picture(path):
+        from loynes.results.plots import pyplot
+
+        pyplot()  # says at once that it is not installed
 
 
 def check_file(path: str | None) -> None:
@@ -75,6 +80,10 @@ def result(found: Any, as_json: bool, path: str | None) -> None:
         from loynes.report import write
 
         write(found, path)
+    elif is_picture(path):
+        from loynes.results.plots import save_picture
+
+        save_picture(found, path)
     else:
         found.save(path)
 

@@ -62,7 +62,7 @@ def plan(
     from loynes.model import load
     from loynes.study.plan import plan as ask
 
-    output.check_target(out)
+    output.check_target(out, pictures=True)
     chosen, folder = load(model, changes or ()), output.run_folder(out)
     with asking(f"{chosen.label}: plan", folder, quiet=quiet, cluster=cluster, workers=workers) as ways:
         found = ask(

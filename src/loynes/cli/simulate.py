@@ -75,7 +75,7 @@ def simulate(
     from loynes.study.simulate import simulate as ask
     from loynes.study.sweep import values_of
 
-    output.check_target(out)
+    output.check_target(out, pictures=True)
     chosen = read(model, changes or ())
     moments = [] if at is None else values_of(at, "--at")
     if not all(isinstance(x, int | float) for x in moments):

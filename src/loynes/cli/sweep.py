@@ -79,7 +79,7 @@ def sweep(
     from loynes.model import load
     from loynes.study.sweep import sweep as ask
 
-    output.check_target(out)
+    output.check_target(out, pictures=True)
     chosen, varied = load(model, changes or ()), output.pairs("--vary", vary, "servers=16,20,24")
     folder = output.run_folder(out)
     with asking(f"{chosen.label}: sweep", folder, quiet=quiet, cluster=cluster, workers=workers) as ways:

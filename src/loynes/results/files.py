@@ -9,7 +9,12 @@ from pathlib import Path
 
 from loynes.errors import LoynesError, UsageError
 
-FILE_ENDINGS = (".json", ".csv", ".parquet", ".html", ".toml")
+PICTURES = (".png", ".svg", ".pdf")
+FILE_ENDINGS = (".json", ".csv", ".parquet", ".html", ".toml", *PICTURES)
+
+
+def is_picture(path: str | Path) -> bool:
+    return Path(path).suffix.lower() in PICTURES
 
 
 def is_file_path(path: str | Path) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from loynes.errors import UsageError
 from loynes.estimate import Estimate
+from loynes.results.files import whole_file
 from loynes.results.records import Evaluation
 from loynes.results.tidy import ALL_JOBS, leaves
 
@@ -164,7 +166,7 @@ def plot_policies(result: PolicyComparison, ax: Any = None) -> Any:
     for point in result.points:
         if point.result is not None:
             lines[point.policy].append((point.rate, point.result.overall.wait.mean))
-    bands(ax, lines)
+    bands(ax, lines, log=all(mean.estimate > 0 for line in lines.values() for _, mean in line))
     for number, name in enumerate(result.policies):
         if name in result.limits:
             ax.axvline(
@@ -242,6 +244,17 @@ def plot_series(result: Replay, ax: Any = None) -> Any:
     ax.legend(*(shown[0][i] + shown[1][i] for i in (0, 1)), frameon=False, ncols=3, loc="lower center",
               bbox_to_anchor=(0.5, 1.0))  # fmt: skip
     return ax
+
+
+def save_picture(result: Any, path: str | Path) -> None:
+    """A result's plot as a .png, .svg or .pdf file, the same bytes for the same result."""
+    plt = pyplot()
+    ending = Path(path).suffix.lower().removeprefix(".")
+    with plt.rc_context(STYLE | {"backend": "agg"}), whole_file(path) as draft:
+        figure = result.plot().figure
+        dateless = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(ending)
+        figure.savefig(draft, dpi=150, format=ending, metadata=dateless)
+        plt.close(figure)
 
 
 def axes(ax: Any = None, **options: Any) -> Any:

@@ -32,7 +32,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class PolicyPoint:
-    """A policy at a rate; its mean wait less that of the baseline on the same jobs. Where there is no result, why."""
+    """A policy at a rate; its mean wait minus that of the baseline on the same jobs. Where there is no result, why."""
 
     policy: str
     rate: float
@@ -86,8 +86,8 @@ class PolicyComparison:
                 rows.append((point.load, point.rate, point.policy, *("-" for _ in range(6)), point.why))
                 continue
             wait, system = found.overall.wait, found.system
-            less = "-" if point.difference is None else point.difference
-            cells = (wait.mean, less, wait.p95, wait.p99, system.utilization.estimate, system.hol_loss)
+            minus = "-" if point.difference is None else point.difference
+            cells = (wait.mean, minus, wait.p95, wait.p99, system.utilization.estimate, system.hol_loss)
             note = "; ".join(text.split(":")[0] for text in found.warnings)
             rows.append((point.load, point.rate, point.policy, *cells, note))
         noted = any(row[-1] for row in rows)
@@ -96,7 +96,7 @@ class PolicyComparison:
             "rate",
             "policy",
             "mean wait",
-            f"less {self.baseline}",
+            f"minus {self.baseline}",
             "p95",
             "p99",
             "utilization",
@@ -134,8 +134,8 @@ class PolicyComparison:
             config = (point.load, point.rate, point.policy)
             rows += [(*config, *row) for row in point.result.tidy.rows]
             if point.difference is not None:
-                less = f"wait.mean less {self.baseline}"
-                rows.append((*config, "all jobs", less, *vars(point.difference).values()))
+                minus = f"wait.mean minus {self.baseline}"
+                rows.append((*config, "all jobs", minus, *vars(point.difference).values()))
         columns = ("load", "rate", "policy", "class", "metric", "estimate", "low", "high")
         return Table(f"{self.model.label}: policies on the same jobs", columns, tuple(rows))
 

@@ -58,7 +58,7 @@ def searched(
     steps = math.ceil(math.log2(1.0 / enough))
     for step in range(steps):
         rate, width = 0.5 * (low + high), (high - low) / model.ideal
-        jobs = int(min(max((4.0 * _by_chance(spread, 1) / width) ** 2, LEAST_JOBS), most_jobs))
+        jobs = int(min(max((8.0 * _by_chance(spread, 1) / width) ** 2, LEAST_JOBS), most_jobs))
         part = Part(progress, step / steps, 1.0 / steps, f"how much {order.policy} can carry")
         room = 1 << max(MOST_PRESENT, int(4.0 * spread * math.sqrt(jobs)), 4 * model.servers).bit_length()
         grows, known = _growth(model, order, rate, jobs, room, seed, executor, journal, part)
