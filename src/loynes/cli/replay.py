@@ -8,6 +8,7 @@ import typer
 
 EPILOG = (
     "Examples:\n\nloynes replay log.swf.gz --servers 128 --by queue\n\n"
+    "loynes replay log.swf.gz --policy easy\n\n"
     "loynes replay jobs.csv --servers 64 --column submit=arrival_time --column need=cores -o jobs.parquet"
 )
 
@@ -39,6 +40,17 @@ def replay(
     by: Annotated[
         str | None, typer.Option("--by", metavar="LABEL", help="Classes by a column of the log: queue, user, ...")
     ] = None,
+    policy: Annotated[
+        str, typer.Option("--policy", help="Who starts next: fcfs, easy, first-fit, ...; see loynes simulate --help.")
+    ] = "fcfs",
+    inflation: Annotated[
+        float | None,
+        typer.Option("--inflation", help="Run times are believed so many times too long; default: requested ones."),
+    ] = None,
+    window: Annotated[int | None, typer.Option("--window", help="How far smash looks; default 10.")] = None,
+    threshold: Annotated[
+        int | None, typer.Option("--threshold", help="Idle servers at which quick-swap switches; default 1.")
+    ] = None,
     windows: Annotated[
         int | None, typer.Option("--windows", help="Also show a series of so many windows of time (JSON: 24).")
     ] = None,
@@ -53,7 +65,7 @@ def replay(
         ),
     ] = None,
 ) -> None:
-    """Run a recorded workload through the recurrence, first come, first served."""
+    """Run a recorded workload: first come, first served, or under another policy."""
     from loynes.cli import output
     from loynes.cli.watch import watching
     from loynes.results.replay import check_path
@@ -70,7 +82,16 @@ def replay(
         from loynes.study.replay import WINDOWS
         from loynes.study.replay import replay as ask
 
-        found = ask(recorded, servers=servers, classes=by, windows=WINDOWS if windows is None else windows)
+        found = ask(
+            recorded,
+            servers=servers,
+            classes=by,
+            windows=WINDOWS if windows is None else windows,
+            policy=policy,
+            inflation=inflation,
+            window=window,
+            threshold=threshold,
+        )
     if as_json:
         output.document(found.to_dict())
     else:
@@ -79,7 +100,8 @@ def replay(
         for example in found.examples:
             print(f"damaged: {example}")
         took = f"read in {found.read_seconds:.2f} s, replayed in {found.seconds:.2f} s"
-        print(f"replay, {found.jobs} jobs, {found.kernel}; {took}")
+        believed = f", believing in {found.details['believed']}" if "believed" in found.details else ""
+        print(f"replay, {found.policy}{believed}, {found.jobs} jobs, {found.kernel}; {took}")
         output.warn(found.warnings)
     if out is not None:
         found.save(out)

@@ -79,7 +79,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Replay:
-    """Exact figures of one recorded workload on so many servers, first come, first served."""
+    """Exact figures of one recorded workload on so many servers, under a policy."""
 
     name: str
     source: str
@@ -105,6 +105,8 @@ class Replay:
     read_seconds: float = 0.0
     warnings: tuple[str, ...] = ()
     version: str = __version__
+    policy: str = "fcfs"
+    details: dict[str, Any] = field(default_factory=dict)  # the policy's numbers, and what it believed
     each: dict[str, NDArray[Any]] = field(default_factory=dict, compare=False, repr=False)  # one value a job
 
     @property
@@ -120,7 +122,8 @@ class Replay:
             told = self.recorded.classes[name] if self.recorded else None
             rows.append((name, *self._row(self.groups[name], waits, told)))
         columns = ("class", "need", "jobs", "mean wait", "recorded", "p50", "p95", "p99", "no wait", "mean response")
-        title = f"{self.name}: waits on {self.servers} servers"
+        under = "" if self.policy == "fcfs" else f" under {self.policy}"
+        title = f"{self.name}: waits on {self.servers} servers{under}"
         return Table(title, columns, tuple(rows), ("p50", "mean response", "p99", "need", "no wait"))
 
     @staticmethod
@@ -164,6 +167,8 @@ class Replay:
             "seed": None,
             "backend": "cpu",
             "kernel": self.kernel,
+            "policy": self.policy,
+            "details": self.details,
             "replicas": 1,
             "jobs": self.jobs,
             "seconds": self.seconds,
@@ -248,6 +253,8 @@ class Replay:
             seconds=data.get("seconds", math.nan),
             read_seconds=data.get("read_seconds", math.nan),
             warnings=tuple(data["warnings"]),
+            policy=data.get("policy", "fcfs"),
+            details=data.get("details", {}),
         )
 
     def plot(self, ax: Any = None) -> Any:

@@ -1,9 +1,10 @@
-"""What would a recorded workload have met on this cluster, strictly first come, first served?"""
+"""What would a recorded workload have met on this cluster, first come, first served or under another policy?"""
 
 from __future__ import annotations
 
 import time
 import warnings as python_warnings
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,16 @@ from numpy.typing import NDArray
 
 from loynes.errors import LoynesWarning, TraceError, UsageError
 from loynes.kernels.cpu.replay import cheaper_as_runs, run_replay
+from loynes.kernels.events.engine import run_jobs
+from loynes.kernels.events.loop import KINDS, WAITING
 from loynes.model.cluster import MOST_SERVERS
 from loynes.results.from_jobs import average_in_windows, spread_of, system_over, waits_of
 from loynes.results.replay import JobGroup, Recorded, Replay, Series
+from loynes.study.orders import GUESSING, Order, needs_no_powers, order_of
 from loynes.traces.read import read_trace
 from loynes.traces.trace import TOO_LARGE, Trace
+
+Array = NDArray[np.float64]
 
 WINDOWS = 24
 MOST_WINDOWS = 100_000
@@ -27,16 +33,27 @@ REST = "(all others)"
 
 
 def replay(
-    trace: str | Path | Trace | Any, *, servers: int | None = None, classes: str | None = None, windows: int = WINDOWS
+    trace: str | Path | Trace | Any,
+    *,
+    servers: int | None = None,
+    classes: str | None = None,
+    windows: int = WINDOWS,
+    policy: str = "fcfs",
+    window: int | None = None,
+    threshold: int | None = None,
+    inflation: float | None = None,
 ) -> Replay:
-    """Run a trace (or what `read_trace` reads) through the recurrence, from an empty cluster.
+    """Run a trace (or what `read_trace` reads) through the recurrence, or event by event under a policy, from empty.
 
     `servers` is by default what the log's header says; jobs that need more are skipped and counted. `classes` names a
     label of the trace to group jobs by, instead of their need. `windows` is how many equal windows of time the series
-    has. Time averages are over the time from the first submission to the last end.
+    has. Time averages are over the time from the first submission to the last end. Policies are those of `simulate`;
+    those that believe in run times believe in the requested ones where the log has them, and else in the true ones; or
+    in `inflation` times the true ones.
     """
     if not 1 <= windows <= MOST_WINDOWS:
         raise UsageError(f"windows {windows}: must be between 1 and {MOST_WINDOWS}")
+    order = order_of(policy, window, threshold, 1.0 if inflation is None else inflation)
     recorded = read_trace(trace)
     began = time.perf_counter()
     servers = recorded.servers if servers is None else servers
@@ -48,19 +65,18 @@ def replay(
     if jobs.jobs == 0:
         raise TraceError(f"{recorded.source}: every one of its {recorded.jobs} jobs needs more than {servers} servers")
     names, code = _classes(jobs, classes)
-    found = run_replay(servers, jobs.need, jobs.service, jobs.submit, np.array([0.0, np.inf]))
-    start = jobs.submit + found.wait
-    end = start + jobs.service
-    span = float(end.max())
-    edges = np.linspace(0.0, span, windows + 1)
-    # The last end, and so where windows lie, is known only now; a second run is cheaper than keeping all levels.
-    lost = run_replay(servers, jobs.need, jobs.service, jobs.submit, edges).lost if windows > 1 else found.lost
-    busy = average_in_windows(start, end, jobs.need.astype(np.float64), edges)
-    waiting = average_in_windows(jobs.submit, start, np.ones(jobs.jobs), edges)
-    series = (edges[:-1], edges[1:], busy, busy / servers, lost / np.diff(edges), waiting)
+    if order.policy == "fcfs":
+        found, believed = _in_turn(jobs, servers, windows), None
+    else:
+        guess, believed = _guesses(jobs, order, inflation)
+        found = _by_events(jobs, servers, windows, order, guess)
+    edges, response = found.edges, found.wait + jobs.service
+    span = float(edges[-1])
+    series = (edges[:-1], edges[1:], found.busy, found.busy / servers, found.lost, found.waiting)
     members = {name: np.flatnonzero(code == i) for i, name in enumerate(names)}
-    response = found.wait + jobs.service
     warnings = _warnings(jobs, servers)
+    if order.policy == "server-filling":
+        warnings += needs_no_powers(np.unique(jobs.need).tolist(), servers)
     for text in warnings:
         python_warnings.warn(text, LoynesWarning, stacklevel=2)
     return Replay(
@@ -75,9 +91,7 @@ def replay(
         overall=waits_of(found.wait, jobs.service),
         classes={name: waits_of(found.wait[who], jobs.service[who]) for name, who in members.items()},
         groups={name: _group(jobs.need[who]) for name, who in members.items()},
-        system=system_over(
-            servers, span, jobs.work, float(found.loss.sum()), float(found.wait.sum()), float(response.sum())
-        ),
+        system=system_over(servers, span, jobs.work, found.loss, float(found.wait.sum()), float(response.sum())),
         recorded=_recorded(jobs, members),
         series=Series(*(tuple(column.tolist()) for column in series)),
         jobs=jobs.jobs,
@@ -85,7 +99,9 @@ def replay(
         skipped=jobs.skipped,
         repaired=jobs.repaired,
         examples=jobs.examples,
-        kernel="run list" if cheaper_as_runs(servers, jobs.need) else "dense vector",
+        kernel=found.kernel,
+        policy=order.policy,
+        details=order.details if believed is None else order.details | {"believed": believed},
         seconds=time.perf_counter() - began,
         read_seconds=jobs.seconds,
         warnings=warnings,
@@ -98,6 +114,57 @@ def replay(
             "recorded_wait": jobs.wait,
         },
     )
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What jobs met, and what was seen in windows of time."""
+
+    wait: Array
+    loss: float  # server time
+    edges: Array
+    busy: Array  # these three are averages in a window
+    lost: Array
+    waiting: Array
+    kernel: str
+
+
+def _in_turn(jobs: Trace, servers: int, windows: int) -> _Found:
+    """First come, first served, by the recurrence."""
+    found = run_replay(servers, jobs.need, jobs.service, jobs.submit, np.array([0.0, np.inf]))
+    start = jobs.submit + found.wait
+    end = start + jobs.service
+    edges = np.linspace(0.0, float(end.max()), windows + 1)
+    # The last end, and so where windows lie, is known only now; a second run is cheaper than keeping all levels.
+    lost = run_replay(servers, jobs.need, jobs.service, jobs.submit, edges).lost if windows > 1 else found.lost
+    busy = average_in_windows(start, end, jobs.need.astype(np.float64), edges)
+    waiting = average_in_windows(jobs.submit, start, np.ones(jobs.jobs), edges)
+    kernel = "run list" if cheaper_as_runs(servers, jobs.need) else "dense vector"
+    return _Found(found.wait, float(found.loss.sum()), edges, busy, lost / np.diff(edges), waiting, kernel)
+
+
+def _by_events(jobs: Trace, servers: int, windows: int, order: Order, guess: Array) -> _Found:
+    """Any policy; what is lost is what idles while somebody waits."""
+    asked = (np.array([servers]), jobs.submit, jobs.need[:, None], jobs.service, order.policy, order.option, guess)
+    found, _ = run_jobs(*asked)
+    edges = np.linspace(0.0, float((jobs.submit + found[:, 1]).max()), windows + 1)
+    _, sums = run_jobs(*asked, edges)
+    mean = sums / np.diff(edges)[:, None]
+    columns = (mean[:, KINDS], mean[:, KINDS + 1], mean[:, WAITING])
+    return _Found(found[:, 0], float(sums[:, KINDS + 1].sum()), edges, *columns, "events")
+
+
+def _guesses(jobs: Trace, order: Order, inflation: float | None) -> tuple[Array, str | None]:
+    """What a scheduler believes run times to be, and that in words."""
+    if order.policy not in GUESSING:
+        return jobs.service, None
+    requested = jobs.requested
+    if inflation is None and requested is not None:
+        known = ~np.isnan(requested)
+        return np.where(known, requested, jobs.service), f"requested times, of {int(known.sum())} jobs"
+    if order.inflation == 1.0:
+        return jobs.service, "true run times"
+    return order.inflation * jobs.service, f"{order.inflation:g} times the true run times"
 
 
 def _classes(trace: Trace, label: str | None) -> tuple[list[str], NDArray[np.int64]]:

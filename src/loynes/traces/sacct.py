@@ -22,7 +22,7 @@ MIXED = "stamp without an offset from UTC in a file that has offsets: taken as U
 # Columns that may say how many servers a job had, the first one there counts; then those that say what it asked for.
 HAD = ("alloccpus", "ncpus", "allocnodes", "nnodes")
 ASKED = {"alloccpus": "reqcpus", "ncpus": "reqcpus", "allocnodes": "reqnodes", "nnodes": "reqnodes"}
-LABELS = ("partition", "user", "account", "qos", "state", "cluster", "group")
+LABELS = ("partition", "user", "account", "qos", "state", "cluster", "group", "timelimit")
 _GOING_ON = ("PENDING", "RUNNING", "SUSPENDED", "RESIZING", "CONFIGURING", "COMPLETING")
 
 

@@ -21,11 +21,12 @@ from loynes.traces.trace import Array, Trace
 FIELDS = 18
 # Field -> its place in the line, from 1.
 SUBMIT, WAIT, SERVICE, ALLOCATED, REQUESTED, STATUS = 2, 3, 4, 5, 8, 11
-LABELS = {"user": 12, "group": 13, "queue": 15, "partition": 16}
+LABELS = {"requested_time": 9, "user": 12, "group": 13, "queue": 15, "partition": 16}
 USED = (SUBMIT, WAIT, SERVICE, ALLOCATED, REQUESTED, STATUS, *LABELS.values())
 NAMES = {
     SUBMIT: "submit time", WAIT: "wait time", SERVICE: "run time", ALLOCATED: "allocated processors",
-    REQUESTED: "requested processors", STATUS: "status", 12: "user", 13: "group", 15: "queue", 16: "partition",
+    REQUESTED: "requested processors", 9: "requested time", STATUS: "status", 12: "user", 13: "group", 15: "queue",
+    16: "partition",
 }  # fmt: skip
 
 CANCELLED = "cancelled before it ran"

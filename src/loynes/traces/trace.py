@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from loynes.traces.times import duration
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -56,6 +59,21 @@ class Trace:
     def work(self) -> float:
         """Server-seconds of all jobs."""
         return float(self.need @ self.service)
+
+    @property
+    def requested(self) -> Array | None:
+        """Seconds that were asked for, NaN where the log has none; None if it has none at all."""
+        if "requested_time" in self.labels:
+            told = self.labels["requested_time"]
+        elif "timelimit" in self.labels:
+            told = self.labels["timelimit"]
+        else:
+            return None
+        if told.dtype.kind not in "iuf":
+            words, place = np.unique(told, return_inverse=True)
+            told = np.array([_seconds(str(word)) for word in words])[place]
+        found = np.where(told > 0, told, np.nan).astype(np.float64)
+        return None if np.isnan(found).all() else found
 
     @property
     def hash(self) -> str:
@@ -110,3 +128,11 @@ class Trace:
 
     def __repr__(self) -> str:
         return f"Trace({self.source!r}, {self.jobs} jobs of {self.records} lines)"
+
+
+def _seconds(word: str) -> float:
+    """A time that was asked for; NaN for UNLIMITED and the like."""
+    try:
+        return duration(word)
+    except (ValueError, OverflowError):
+        return math.nan
