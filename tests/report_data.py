@@ -129,6 +129,47 @@ def replay() -> Data:
     }  # fmt: skip
 
 
+def simulation(policy: str = "easy", mean: float = 3.0, rate: float = 1.35) -> Data:
+    moments = [
+        {
+            "time": time, "wait": estimate(mean * share, 0.1), "wait_p50": estimate(share, 0.05),
+            "wait_p95": estimate(3 * mean * share, 0.3), "jobs_waiting": estimate(4 * share, 0.2),
+            "jobs_in_system": estimate(6 * share, 0.2), "busy_servers": estimate(12.0, 0.4),
+        }
+        for time, share in ((10.0, 1.0), (20.0, 3.0), (40.0, 2.0))
+    ]  # fmt: skip
+    given = evaluation(mean=mean, rate=rate)
+    told = {name: given[name] for name in ("model", "overall", "classes", "system", "confidence", "seed", "version")}
+    told["model"]["definition"]["scenario"] = [{"from": 10.0, "until": 20.0, "rate_factor": 2.0, "name": "burst"}]
+    slow = {name: estimate(9.0, 1.0) for name in ("all jobs", *given["classes"])}
+    return told | {
+        "command": "simulate", "rate": rate, "method": "simulate", "policy": policy, "start": "stationary",
+        "horizon": 40.0, "replicas": 512, "jobs": 10**6, "seconds": 1.5, "warnings": [], "certificate": None,
+        "why": "an event-driven simulation has none", "slowdown": slow, "moments": moments,
+        "details": {"burn_in": 0, "inflation": 1.0},
+    }  # fmt: skip
+
+
+def policies() -> Data:
+    points = []
+    for load in (0.5, 0.9, 1.1):
+        for place, name in enumerate(("fcfs", "easy")):
+            there = load < 1 or name == "easy"
+            result = simulation(name, (4.0 - 2.0 * place) * load, 1.8 * load) if there else None
+            minus = estimate(-2.0 * load, 0.1) if place and load < 1 else None
+            why = "" if there else "more than it can carry"
+            where = {"policy": name, "rate": round(1.8 * load, 9), "load": load}
+            points.append(where | {"result": result, "difference": minus, "why": why})
+    limits = {
+        "fcfs": {"rate": estimate(1.8), "source": "exact: saturated chain of 842 states"},
+        "easy": {"rate": estimate(2.1, 0.02), "source": "estimate: runs that grow, or do not"},
+    }
+    return {
+        "command": "policies", "model": model(), "policies": ["fcfs", "easy"], "ideal": 2.11, "limits": limits,
+        "points": points, "confidence": 0.99, "seed": 1, "seconds": 20.0, "version": "0.1.0", "warnings": [],
+    }  # fmt: skip
+
+
 def without_numbers(data: Any) -> Any:
     """The same with every estimate null, as where nothing is finite."""
     if isinstance(data, dict):
@@ -155,4 +196,6 @@ KINDS = {
     "plan": plan,
     "comparison": comparison,
     "replay": replay,
+    "simulation": simulation,
+    "policies": policies,
 }

@@ -32,7 +32,9 @@ from report_data import (
     evaluation,
     model,
     plan,
+    policies,
     replay,
+    simulation,
     sweep,
     threshold,
     without_ends,
@@ -50,6 +52,8 @@ COMMANDS = {
     "plan": "plan",
     "comparison": "compare",
     "replay": "replay",
+    "simulation": "simulate",
+    "policies": "compare model.toml --policies fcfs,easy",
 }
 
 
@@ -271,6 +275,29 @@ def test_a_replay() -> None:
     assert [line["label"] for line in servers["series"]] == ["busy servers", "lost to head-of-line blocking"]
     assert servers["end"][-1] == 3.0
     assert waiting["series"][0]["values"] == [0.0, 12.0, 3.0]
+
+
+def test_a_simulation_over_time() -> None:
+    read = Reader(page_of(simulation()))
+    assert "Under easy, half of all jobs wait less than 1.2" in read.text
+    assert "those who come at 20 wait longest, 9 on average; those who come at 10 least, 3." in read.text
+    assert "burst" in read.text
+    assert (
+        "loynes simulate model.toml --policy easy --rate 1.35 --from stationary --horizon 40.0 --at 10.0,20.0,40.0"
+        in (read.text)
+    )
+    assert [point["config"] for point in read.charts[0]["points"]] == [[10.0], [20.0], [40.0]]
+
+
+def test_policies_compared() -> None:
+    read = Reader(page_of(policies()))
+    assert "At 90% of what fcfs can take, the mean wait under easy is 1.8 (99%: 1.7 to 1.9) shorter." in read.text
+    assert "that each can carry: fcfs 1.8, easy 2.1." in read.text
+    assert "more than it can carry" in read.text
+    chart = read.charts[0]
+    assert [series["label"] for series in chart["series"]] == ["fcfs", "easy"]
+    assert chart["points"][2]["values"][0][0] is None
+    assert "loynes compare model.toml --policies fcfs,easy --rates 0.9,1.62,1.98" in read.text
 
 
 def test_many_classes() -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from loynes.errors import UsageError
-from loynes.report import comparison, evaluation, plan, replay, sweep, threshold
+from loynes.report import comparison, evaluation, plan, policies, replay, simulation, sweep, threshold
 from loynes.report.content import Cell, Content, Grid, Sure
 from loynes.report.leaves import Data
 from loynes.results.files import check_writable, write_text
@@ -78,7 +78,13 @@ def page_of(data: Data, asked: Data | None = None) -> str:
 
 def _maker(data: Data) -> Make:
     """What makes the page of this kind of result."""
-    named: dict[Any, Make] = {"sweep": sweep.content, "plan": plan.content, "compare": comparison.content}
+    named: dict[Any, Make] = {
+        "sweep": sweep.content,
+        "plan": plan.content,
+        "compare": comparison.content,
+        "simulate": simulation.content,
+        "policies": policies.content,
+    }
     if data.get("command") in named:
         return named[data["command"]]
     if data.get("method") == "replay":

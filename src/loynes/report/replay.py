@@ -13,8 +13,7 @@ from loynes.report.words import about, count, duration, percent
 
 EXACT = (
     "A replay runs the recorded jobs once, from an empty cluster. Its figures are exact for these jobs on these "
-    "servers, first come, first served; they are no forecast of other jobs, so there is nothing to be unsure of and no "
-    "certificate."
+    "servers in this order; they are no forecast of other jobs, so there is nothing to be unsure of and no certificate."
 )
 RECORDED = (
     "Where the log itself has waits, they are shown beside: the real scheduler may have let small jobs overtake, kept "
@@ -30,11 +29,18 @@ def content(data: Data, asked: Data | None = None) -> Content:
     source = str(at(data, "model", "source") or "the log")
     option = "" if by == "need" else f" --by {shlex.quote(by)}"
     size = "" if servers is None else f" --servers {servers:g}"
+    policy = str(data.get("policy") or "fcfs")
+    option += "" if policy == "fcfs" else f" --policy {shlex.quote(policy)}"
     return Content(
         kind="replay",
         title=f"{name}: a recorded workload",
-        facts=[*([count(servers, "server")] if servers is not None else []), count(jobs, "job"), f"classes by {by}"],
-        summary=_sentences(data, jobs, servers, source),
+        facts=[
+            *([count(servers, "server")] if servers is not None else []),
+            count(jobs, "job"),
+            _order(policy),
+            f"classes by {by}",
+        ],
+        summary=_sentences(data, jobs, servers, source, _order(policy)),
         tiles=_tiles(data),
         charts=[*series_charts(data, servers), _waits_chart(data), *servers_chart(data)],
         grids=[_waits(data), system_grid(data), *_lines(data)],
@@ -46,12 +52,18 @@ def content(data: Data, asked: Data | None = None) -> Content:
     )
 
 
-def _sentences(data: Data, jobs: float, servers: float | None, source: str) -> list[str]:
+def _order(policy: str) -> str:
+    return "first come, first served" if policy == "fcfs" else policy
+
+
+def _sentences(data: Data, jobs: float, servers: float | None, source: str, order: str) -> list[str]:
     where = "" if servers is None else f" on {count(servers, 'server')}"
     span = number(data.get("span"))
     over = "" if span is None else f" over {duration(span)}"
     told = typical(data.get("overall"), duration)
-    said = [f"Run{where}, first come, first served, {told}."] if told else []
+    said = [f"Run{where}, {order}, {told}."] if told else []
+    believed = at(data, "details", "believed")
+    said += [f"The scheduler believed in {believed}."] if believed else []
     said.append(f"These are {count(jobs, 'job')} of {source}{over}.")
     mean, recorded = leaf(data, "overall", "wait", "mean"), leaf(data, "recorded", "overall", "mean")
     if mean is not None:

@@ -37,7 +37,19 @@ def command_of(data: dict[str, Any], command: str, asked: dict[str, Any] | None)
         rates = {number(at(data, side, "rate")) for side in ("a", "b")}
         shared = {"rate": rates.pop()} if len(rates) == 1 else {}
         said = shared | {name: value for name, value in said.items() if name not in _OF_PAIRS}
+    if command == "policies":
+        command = "compare"
+        said = {"policies": ",".join(texts(said.pop("policies", None)))} | _of_policies(said)
+        return [f"loynes {command} {MODEL}{_options(said)}"]
     return [f"loynes {command} {MODELS if command == 'compare' else MODEL}{_options(said)}"]
+
+
+def _of_policies(said: dict[str, Any]) -> dict[str, Any]:
+    """What is by default is not said."""
+    limits = {"no_limits": True} if said.get("limits") is False else {}
+    return {
+        name: value for name, value in said.items() if name != "limits" and (name, value) != ("inflation", 1.0)
+    } | limits
 
 
 def _known(data: dict[str, Any], command: str) -> dict[str, Any]:
@@ -62,6 +74,15 @@ def _known(data: dict[str, Any], command: str) -> dict[str, Any]:
                 said["rate"] = data.get("rate")
         case "evaluate" | "sample":
             said = {name: data.get(name) for name in ("rate", "method", "samples")}
+        case "simulate":
+            said = {name: data.get(name) for name in ("policy", "rate", "start", "horizon")}
+            said["at"] = [at(moment, "time") for moment in data.get("moments") or []]
+            said |= {name: value for name, value in (data.get("details") or {}).items() if said["horizon"] is None}
+        case "policies":
+            said = {"policies": data.get("policies"), "limits": bool(data.get("limits"))}
+            said["rates"] = sorted(
+                {rate for p in data.get("points") or [] if (rate := number(at(p, "rate"))) is not None}
+            )
         case "stability":
             said = {"discipline": data.get("discipline")} if data.get("discipline") != "fcfs" else {}
     return said | {name: data.get(name) for name in ("confidence", "seed") if data.get(name) is not None}
@@ -70,8 +91,8 @@ def _known(data: dict[str, Any], command: str) -> dict[str, Any]:
 def _options(said: dict[str, Any]) -> str:
     words: list[str] = []
     for name, value in said.items():
-        flag = "--" + {"objectives": "slo"}.get(name, name).replace("_", "-")
-        if name in ("loads", "rates") and isinstance(value, list):
+        flag = "--" + {"objectives": "slo", "start": "from"}.get(name, name).replace("_", "-")
+        if name in ("loads", "rates", "at") and isinstance(value, list):
             value = ",".join(_plain(x) for x in value)
         if isinstance(value, dict):
             value = [f"{key}={','.join(_plain(x) for x in values)}" for key, values in value.items()]

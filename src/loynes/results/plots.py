@@ -83,10 +83,13 @@ def plot_over_time(result: Simulation, ax: Any = None) -> Any:
             ax.axvspan(change.since, until, color=COLOURS[2 + number % 5], alpha=0.12, linewidth=0, label=change.label)
     ax.set_xlabel("time")
     ax.set_ylabel("wait of those who come (units of time)")
-    ax.set_title(f"{result.model.label}, rate {result.rate:.4g}, {result.policy}, from {result.start}", pad=26)
     shown = [one.get_legend_handles_labels() for one in (ax, queue)]
-    ax.legend(*(shown[0][i] + shown[1][i] for i in (0, 1)), frameon=False, ncols=4, loc="lower center",
-              bbox_to_anchor=(0.5, 1.0), fontsize="small")  # fmt: skip
+    handles, labels = (shown[0][i] + shown[1][i] for i in (0, 1))
+    lines = -(-len(labels) // 3)
+    ax.set_title(
+        f"{result.model.label}, rate {result.rate:.4g}, {result.policy}, from {result.start}", pad=12 + 15 * lines
+    )
+    ax.legend(handles, labels, frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize="small")
     return ax
 
 

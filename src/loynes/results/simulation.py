@@ -130,7 +130,7 @@ class Simulation:
             "seed": self.seed,
             "replicas": self.replicas,
             "jobs": self.jobs,
-            "seconds": self.seconds,
+            "seconds": None if math.isnan(self.seconds) else self.seconds,
             "version": self.version,
             "warnings": list(self.warnings),
             "certificate": None,

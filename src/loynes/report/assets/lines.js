@@ -50,7 +50,7 @@ CHARTS.lines = {
     });
     logSwitch(bar, state, redraw);
     const names = spec.series.map((series) => series.label);
-    if (names.length > 1) chips(parent, "Classes", names, (i) => seriesStyle(spec, i), state.hidden, redraw);
+    if (names.length > 1) chips(parent, spec.names || "Classes", names, (i) => seriesStyle(spec, i), state.hidden, redraw);
   },
 
   draw(spec, state, svg, width) {
