@@ -1,33 +1,65 @@
-"""Jobs a second on one core, event by event, under every policy."""
+"""Event by event, on one core, under every policy: jobs a second, what a long line costs, and memory."""
 
 from __future__ import annotations
 
+import resource
 import time
 from dataclasses import replace
 
+import numpy as np
+
 import loynes
 from loynes.inputs.tables import job_table
-from loynes.kernels.events.engine import Plan, simulate
+from loynes.kernels.events.engine import Plan, run_jobs, simulate
 from loynes.kernels.events.loop import POLICIES
 
-MODEL, LOAD = "five-class-exponential", 0.75
-JOBS = {"conservative": 200_000}
+MODEL, LOAD, JOBS = "five-class-exponential", 0.75, 1_000_000
+WANTED = {"fcfs": 3.0, "easy": 0.3}
+LINES = (1_000, 4_000, 16_000)
 
 
 def main() -> None:
     model = loynes.load(MODEL)
-    rate = LOAD * loynes.exact(model).threshold
-    table = job_table(model, rate)
-    print(f"{MODEL} at load {LOAD}, one core\n\n| policy | M jobs/s | mean wait |\n| --- | --- | --- |")
+    table = job_table(model, LOAD * loynes.exact(model).threshold)
+    print(
+        f"{MODEL} at load {LOAD}, one core\n\n| policy | M jobs/s | wanted | mean wait |\n| --- | ---: | ---: | ---: |"
+    )
     for policy in POLICIES:
-        jobs = JOBS.get(policy, 1_000_000)
-        plan = Plan(table, policy, 10 if policy == "smash" else 1, jobs=jobs, unit=model.mean_service)
+        plan = Plan(table, policy, 10 if policy == "smash" else 1, jobs=JOBS, unit=model.mean_service)
         simulate(replace(plan, jobs=1000), 1, workers=1)
         began = time.perf_counter()
         (found,) = simulate(plan, 1, workers=1)
         took = time.perf_counter() - began
         wait = found.seen.sums[:, 1].sum() / found.seen.done
-        print(f"| {policy} | {found.arrived / took / 1e6:.2f} | {wait:.2f} |", flush=True)
+        wanted = WANTED.get(policy, "")
+        print(f"| {policy} | {found.arrived / took / 1e6:.2f} | {wanted} | {wait:.2f} |", flush=True)
+    long_lines(model)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    simulate(Plan(table, "fcfs", jobs=20 * JOBS, unit=model.mean_service), 1, workers=1)
+    more = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    print(f"\n{20 * JOBS:.3g} jobs under fcfs: {more:.1f} MiB more than before")
+
+
+def long_lines(model: loynes.Model) -> None:
+    """All jobs come at once, and the line is served: what an event costs, with half as many in line on average."""
+    rng = np.random.default_rng(1)
+    head = " | ".join(f"{count:,} jobs" for count in LINES)
+    print(f"\nMicroseconds an event where all jobs come at once\n\n| policy | {head} |\n| --- | ---: | ---: | ---: |")
+    needs = np.array([model.demand(c)[0] for c in model.classes])
+    means = np.array([c.service.mean for c in model.classes])
+    shares = [c.probability for c in model.classes]
+    for policy, guess in [*((policy, 1.0) for policy in POLICIES), ("conservative", 2.0)]:
+        cells = []
+        for count in LINES:
+            kind = rng.choice(len(needs), count, p=shares)
+            service = rng.exponential(means[kind])
+            began = time.perf_counter()
+            run_jobs(
+                np.array([model.servers]), np.zeros(count), needs[kind][:, None], service, policy, 10, guess * service
+            )
+            cells.append(f"{(time.perf_counter() - began) / (2 * count) * 1e6:.3g}")
+        name = policy if guess == 1.0 else f"{policy}, guesses {guess:g} times too long"
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

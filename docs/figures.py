@@ -164,7 +164,34 @@ def coverage() -> None:
     save(figure, "coverage")
 
 
-FIGURES = {"one-step": one_step, "backward-bias": backward_bias, "sandwich": sandwich, "coverage": coverage}
+def policies() -> None:
+    """What strict order costs: four policies on the same jobs."""
+    found = loynes.compare_policies(
+        "five-class-exponential", ["fcfs", "easy", "first-fit", "most-servers-first"], loads="0.3:1.1:0.1"
+    )
+    save(found.plot().figure, "policies")
+
+
+def scenario() -> None:
+    """A burst, a failure and a maintenance window."""
+    changes = [
+        {"name": "burst", "from": 200, "until": 400, "rate_factor": 1.6},
+        {"name": "a rack fails", "from": 800, "lost": "10%", "how": "failed"},
+        {"name": "maintenance", "from": 1400, "until": 1500, "lost": 15},
+    ]
+    model = loynes.load(loynes.load("five-class-exponential").to_dict() | {"scenario": changes})
+    found = loynes.simulate(model, load=0.7, start="stationary", horizon=2000, at=np.arange(0, 2001, 25))
+    save(found.plot().figure, "scenario")
+
+
+FIGURES = {
+    "one-step": one_step,
+    "backward-bias": backward_bias,
+    "sandwich": sandwich,
+    "coverage": coverage,
+    "policies": policies,
+    "scenario": scenario,
+}
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or FIGURES:

@@ -71,6 +71,13 @@ def test_thresholds_too(discipline: str, client: Any) -> None:
     assert told(loynes.stability("five-class-erlang", **ask, executor=client)) == told(here)
 
 
+def test_events_too(client: Any) -> None:
+    """Replicas of a simulation from stationary, with a scenario and moments, run on workers."""
+    model = loynes.load(MODEL, ['scenario=[{from=20, lost="10%", how="failed"}]'])
+    ask: dict[str, Any] = {"rate": 1.0, "start": "stationary", "horizon": 50.0, "replicas": 24, "policy": "easy"}
+    assert told(loynes.simulate(model, **ask, executor=client)) == told(loynes.simulate(model, **ask))
+
+
 def test_a_worker_is_killed_half_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its units are done elsewhere; the result file is the same."""
     monkeypatch.setattr(spread, "UNIT_SECONDS", 0.5)

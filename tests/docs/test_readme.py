@@ -55,14 +55,21 @@ def test_links_lead_somewhere() -> None:
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+def page_of(name: str) -> str:
+    return (Path(__file__).parents[2] / "docs" / f"{name}.md").read_text(encoding="utf-8")
+
+
 def test_every_law_of_the_models_page_is_read() -> None:
     import tomllib
 
     from loynes.model import load
 
-    page = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
+    page = page_of("models")
+    example, scenario = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
     assert load(tomllib.loads(example)).rate == 1.35
+    (longer,) = re.findall(r"```toml\n(.*?)```", page_of("policies"), flags=re.DOTALL)
+    for text, changes in ((scenario, 1), (longer, 3)):
+        assert len(load(tomllib.loads(example + text)).scenario or ()) == changes
     laws = re.findall(r"^\| `(\{ law = .*? \})` \|", page, flags=re.MULTILINE)
     assert len(laws) == 19
     for law in laws:

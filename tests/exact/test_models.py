@@ -76,6 +76,7 @@ def test_schema_describes_the_file() -> None:
         "servers",
         "resources",
         "discipline",
+        "scenario",
         "arrivals",
         "classes",
     }

@@ -110,7 +110,7 @@ def test_swf_values_header_and_labels(tmp_path: Path) -> None:
     np.testing.assert_array_equal(trace.need, [2, 8])
     np.testing.assert_array_equal(trace.service, [7, 10])
     np.testing.assert_array_equal(trace.wait, [3, 3])
-    assert set(trace.labels) == {"user", "group", "queue", "partition"}
+    assert set(trace.labels) == {"requested_time", "user", "group", "queue", "partition"}
     assert read(tmp_path, "; MaxProcs: many\n; MaxNodes: -1\n" + line()).repaired == {swf.HEADER_UNREAD: 1}
 
 

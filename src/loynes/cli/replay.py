@@ -101,7 +101,8 @@ def replay(
             print(f"damaged: {example}")
         took = f"read in {found.read_seconds:.2f} s, replayed in {found.seconds:.2f} s"
         believed = f", believing in {found.details['believed']}" if "believed" in found.details else ""
-        print(f"replay, {found.policy}{believed}, {found.jobs} jobs, {found.kernel}; {took}")
+        order = "" if found.policy == "fcfs" else f"{found.policy}{believed}, "
+        print(f"replay, {order}{found.jobs} jobs, {found.kernel}; {took}")
         output.warn(found.warnings)
     if out is not None:
         found.save(out)
