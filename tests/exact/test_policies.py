@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 import loynes
+from loynes.inputs.arrivals import start_places
 from loynes.inputs.tables import job_table
 from loynes.kernels.cpu.replay import run_replay
 from loynes.kernels.events.changes import Changes, ServerChange
 from loynes.kernels.events.engine import Plan, run_jobs, simulate
 from loynes.kernels.events.loop import POLICIES, draw
 from loynes.kernels.reference import BLOCK
+from loynes.stationary.backward import backward_samples
 
 
 def jobs_of(model: loynes.Model, rate: float, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -125,6 +127,38 @@ def test_what_sets_policies_apart() -> None:
     # Server filling stops a small job for a big one: of A (1) and B (4), which fill the servers, B is served.
     stopped = [(0.0, 1, 2.0), (1.0, 4, 1.0)]
     assert waits("server-filling", stopped) == [1, 0]
+
+
+@pytest.mark.parametrize(
+    "arrivals",
+    [
+        {"process": "poisson"},
+        {"process": "renewal", "gap": {"law": "erlang", "phases": 2, "mean": 1.0}},
+        {"process": "mmpp", "generator": [[-0.1, 0.1], [0.2, -0.2]], "rates": [1.0, 4.0]},
+        {"process": "batch", "size": {"law": "empirical", "values": [1, 2, 4]}},
+    ],
+    ids=lambda given: str(given["process"]),
+)
+def test_a_stationary_start_is_the_sample_s(arrivals: dict[str, Any]) -> None:
+    """The jobs of a sample's past leave its workload, whatever modulates arrivals: job 0 waits what it says."""
+    service = {"law": "exponential", "mean": 1}
+    classes = [{"need": need, "probability": p, "service": service} for need, p in ((1, 0.7), (3, 0.2), (8, 0.1))]
+    model = loynes.load({"servers": 8, "arrivals": arrivals, "classes": classes})
+    table = job_table(model, 0.6 * loynes.stability(model, precision=0.05).threshold.estimate)
+    (samples,) = backward_samples(table, 20, seed=5)
+    plan = Plan(table, "fcfs", seed=5, jobs=64, each=True, past=samples.length)
+    found = simulate(plan, 20)
+    job_class, gap, unused = np.empty(BLOCK, np.int64), np.empty(BLOCK), np.empty(BLOCK)
+    at = start_places(table.arrivals, 5, 0, np.arange(20))
+    for r, one in enumerate(found):
+        draw(table, np.uint64(5), 0, r, 0, BLOCK, int(at[r]), gap, job_class, unused)
+        seen = samples.workload[r, table.demand[job_class[0], 0] - 1]
+        later = gap[0] if arrivals["process"] == "poisson" else 0.0
+        assert one.seen.jobs[0, 0] == pytest.approx(max(seen - later, 0.0), rel=1e-9, abs=1e-9)
+        again = simulate(
+            Plan(table, "fcfs", seed=5, jobs=64, each=True, workload=samples.workload[r : r + 1]), 1, first=r
+        )
+        assert np.allclose(again[0].seen.jobs[:64, 0], one.seen.jobs[:64, 0], rtol=1e-9, atol=1e-9)
 
 
 def reserving(units: np.ndarray, jobs: list[tuple[float, np.ndarray, float, float]]) -> list[float]:

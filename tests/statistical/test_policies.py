@@ -26,7 +26,7 @@ MODEL = "five-class-exponential"
 
 
 def test_from_stationary_nothing_changes(tmp_path: Path) -> None:
-    """Whoever arrives waits the exact mean, at any time; from an empty start, not at first."""
+    """Waits, jobs waiting and in the system, busy servers: the exact means at any time; from empty, not at first."""
     model = {
         "servers": 8,
         "classes": [
@@ -38,11 +38,18 @@ def test_from_stationary_nothing_changes(tmp_path: Path) -> None:
     ask: dict[str, Any] = {"rate": exact.rate, "at": [0, 5, 50], "replicas": 2000, "confidence": SURE, "seed": 4}
     found = loynes.simulate(model, start="stationary", **ask)
     assert exact.mean_wait is not None
-    for moment in found.moments:
-        assert moment.wait.low <= exact.mean_wait <= moment.wait.high
-        assert moment.wait.half_width < 0.25 * exact.mean_wait
+    assert exact.rate is not None
+    busy = exact.rate * loynes.load(model).work
+    jobs = exact.rate * exact.mean_wait, exact.rate * (exact.mean_wait + loynes.load(model).mean_service)
+    known = {"wait": exact.mean_wait, "jobs_waiting": jobs[0], "jobs_in_system": jobs[1], "busy_servers": busy}
+    for name, truth in known.items():
+        for moment in found.moments:
+            value = getattr(moment, name)
+            assert value.low <= truth <= value.high
+            assert value.half_width < 0.25 * truth
     empty = loynes.simulate(model, **ask).moments[0]
-    assert empty.wait.high < exact.mean_wait
+    for name in ("wait", "jobs_waiting", "jobs_in_system"):
+        assert getattr(empty, name).high < known[name]
     # Workloads from a file are a start too.
     loynes.sample(model, tmp_path / "w.csv", rate=exact.rate, samples=200)
     again = loynes.simulate(model, start=tmp_path / "w.csv", **(ask | {"replicas": 200, "at": [0], "horizon": 1}))

@@ -72,7 +72,9 @@ def _batches(plan: Plan, count: int, executor: Any, journal: Journal | None, don
 
 
 def _part(plan: Plan, first: int, many: int) -> Plan:
-    return plan if plan.workload is None else replace(plan, workload=plan.workload[first : first + many])
+    rows = slice(first, first + many)
+    workload = None if plan.workload is None else plan.workload[rows]
+    return replace(plan, workload=workload, past=None if plan.past is None else plan.past[rows])
 
 
 def _key(plan: Plan, first: int, many: int) -> str:

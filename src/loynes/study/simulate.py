@@ -77,9 +77,9 @@ def simulate(
     `threshold`, server-filling (preemptive). The jobs are those of the recurrence: same seed, same arrivals, needs and
     services. `load` is a fraction of the threshold of first come, first served; other policies may take more.
 
-    Replicas start `empty`, or `stationary`: with perfect samples of the workload under first come, first served (their
-    servers are busy with it, and no job is in line), or with the workloads of a file that `sample` wrote. `burn_in`
-    jobs a replica are left out (a quarter of `jobs`, none from stationary).
+    Replicas start `empty`; or `stationary`, in states that are perfect samples under first come, first served, running
+    jobs and the line; or with the workloads of a file that `sample` wrote, which servers are busy with while nobody is
+    in line. `burn_in` jobs a replica are left out (a quarter of `jobs`, none from stationary).
 
     With a `horizon`, or moments `at`, every replica runs from 0 to that time, through the model's scenario if it has
     one; averages are over all jobs that arrive until then, and over that time. The rate may be an unstable one.
@@ -104,12 +104,12 @@ def simulate(
     jobs = JOBS if jobs is None else jobs
     if not 1 <= jobs <= 2**40:
         raise UsageError(f"jobs {jobs}: must be at least 1")
-    workload, said = _start(start, model, asked, count, seed, progress)
+    begun, said = _start(start, model, asked, count, seed, progress)
     if burn_in is None:
-        burn_in = int(BURNED_IN * jobs) if workload is None and horizon is None else 0
+        burn_in = int(BURNED_IN * jobs) if not begun and horizon is None else 0
     plan = Plan(
         job_table(model, asked.rate), order.policy, order.option, order.inflation, seed, burn_in, jobs,
-        model.mean_service, horizon, moments, from_events.SOON / asked.rate, workload, changes=changes_of(model),
+        model.mean_service, horizon, moments, from_events.SOON / asked.rate, changes=changes_of(model), **begun,
     )  # fmt: skip
     progress(0.0, f"{order.label}, {count} replicas")
     with journal_of(folder, "simulate", model, options) as journal:
@@ -201,22 +201,24 @@ def rate_of(
 
 def _start(
     start: str, model: Model, asked: Asked, count: int, seed: int, progress: Progress
-) -> tuple[Array | None, tuple[str, ...]]:
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """What replicas begin with, as a plan has it, and warnings."""
     if start == "empty":
-        return None, asked.warnings
+        return {}, asked.warnings
     if start != "stationary":
-        return _read_workloads(Path(start), model, count), asked.warnings
+        return {"workload": _read_workloads(Path(start), model, count)}, asked.warnings
     if math.isnan(asked.threshold.estimate):
         settled = model.model_copy(update={"scenario": None})
         asked = asked_rate(settled, asked.rate, None, seed=seed, backend="cpu", progress=progress)
-    table = job_table(model, asked.rate)
+    table, said = job_table(model, asked.rate), asked.warnings
     certificate = certify(model, asked.rate, asked.threshold, seed=seed, max_jobs=4e9, watch=progress)
     if isinstance(certificate, Certificate):
         batches = perfect_samples(table, certificate, count, delta=DELTA, seed=seed)
-        return np.concatenate([batch.workload for batch in batches]), asked.warnings
-    text = f"no certificate, replicas start from backward samples, which are lower bounds: {certificate.why}"
-    batches = backward_samples(table, count, seed=seed)
-    return np.concatenate([batch.workload for batch in batches]), (*asked.warnings, text)
+    else:
+        batches = backward_samples(table, count, seed=seed)
+        why = certificate.why
+        said += (f"no certificate, replicas start from backward samples, which are lower bounds: {why}",)
+    return {"past": np.concatenate([batch.length for batch in batches])}, said
 
 
 def _read_workloads(path: Path, model: Model, count: int) -> Array:

@@ -16,6 +16,7 @@ from loynes.kernels.cpu.threads import run_lines
 from loynes.kernels.events.changes import Changes, apply
 from loynes.kernels.events.floor import SPARE, larger, new_floor
 from loynes.kernels.events.loop import BY_CLASS, POLICIES, SERVER_FILLING, Coming, Seen, draw, events, new_seen, occupy
+from loynes.kernels.events.past import line_up, relive
 from loynes.kernels.reference import BLOCK, whole_blocks
 
 # Jobs that are drawn at a time, and slots to begin with.
@@ -57,7 +58,9 @@ class Plan:
     horizon: float | None = None
     at: Array = field(default_factory=lambda: np.empty(0))
     soon: float = 0.0  # waits of jobs that arrive so soon after a moment are kept
-    workload: Array | None = None  # to begin with: a row for each of the replicas that are run
+    # To begin with, for each of the replicas that are run: a row of workloads, or how many jobs of the past to relive.
+    workload: Array | None = None
+    past: NDArray[np.int64] | None = None
     each: bool = False  # keep every job's wait
     changes: Changes = field(default_factory=Changes)
     limit: int = MOST_PRESENT
@@ -72,7 +75,8 @@ def simulate(
 
     def task(place: int) -> None:
         workload = None if plan.workload is None else plan.workload[place]
-        found[place] = _Replica(plan, first + place, workload).run()
+        past = 0 if plan.past is None else int(plan.past[place])
+        found[place] = _Replica(plan, first + place, workload, past).run()
 
     def lines() -> Iterator[Iterator[Callable[[], None]]]:
         for place in range(replicas):
@@ -92,10 +96,13 @@ class _Arrivals:
 
     def __init__(self, plan: Plan, replica: int) -> None:
         self._plan, self._replica = plan, replica
-        self._place = int(start_places(plan.table.arrivals, plan.seed, STREAM_STATIONARY, np.array([replica]))[0])
+        self._place = self.begins = int(
+            start_places(plan.table.arrivals, plan.seed, STREAM_STATIONARY, np.array([replica]))[0]
+        )
         self._when = 0.0
         # Time 0 of a stationary start is any time, and the next job comes a gap later; else the first comes then.
-        self._later = plan.workload is not None and plan.table.arrivals.process == POISSON
+        begun = plan.workload is not None or plan.past is not None
+        self._later = begun and plan.table.arrivals.process == POISSON
         self._gap, self._service = np.empty(CHUNK), np.empty(CHUNK)
         self._job_class = np.empty(CHUNK, np.int64)
 
@@ -116,18 +123,23 @@ class _Arrivals:
 class _Replica:
     """A floor and what has been seen on it, from time 0 until every observed job has ended."""
 
-    def __init__(self, plan: Plan, replica: int, workload: Array | None) -> None:
+    def __init__(self, plan: Plan, replica: int, workload: Array | None, past: int) -> None:
         table, kinds = plan.table, len(plan.table.units)
         self._plan, self._replica = plan, replica
         self._floor = new_floor(CAPACITY, np.asarray(table.units, np.int64), lines_of(plan.policy, len(table.need)))
         while len(self._floor.jobs) <= 2 * table.servers:
             self._floor = larger(self._floor)
+        self._arrivals = _Arrivals(plan, replica)
         if workload is not None:
             occupy(self._floor, workload)
+        if past:
+            started = (table, plan.seed, replica, self._arrivals.begins, past, plan.inflation)
+            self._floor = relive(self._floor, *started)
+            if POLICIES[plan.policy] == SERVER_FILLING:
+                line_up(self._floor)
         self._seen = new_seen(len(table.need), kinds, plan.unit)
         self._state = np.full((len(plan.at), 2 + 2 * kinds), np.nan)
         self._demand = np.ascontiguousarray(table.demand, dtype=np.int64)
-        self._arrivals = _Arrivals(plan, replica)
         self._number = 0  # of the first job of the chunk
         # Which jobs are observed; with a horizon the last is known only when it has been passed.
         self._first = plan.burn_in

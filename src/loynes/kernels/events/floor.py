@@ -92,6 +92,14 @@ def larger(floor: Floor) -> Floor:
     return wide
 
 
+def rebase(floor: Floor, time: float) -> None:
+    """Let that time be 0."""
+    for name in ("arrival", "started", "end", "reserved", "heap_end", "believed"):
+        floor.jobs[name] -= time
+    floor.times[:] -= time
+    floor.clock[0] -= time
+
+
 @inlined
 def admit(floor, demand, job_class, service, guess, number, row):
     """A job arrives at the end of the line, to take its class's row of `demand`; its slot."""
@@ -271,8 +279,13 @@ def interrupt(floor, slot, in_line):
     floor.jobs[slot].left = floor.jobs[slot].service
     floor.jobs[slot].started = np.inf
     floor.jobs[slot].reserved = np.inf
-    if in_line:
-        return
+    if not in_line:
+        rejoin(floor, slot)
+
+
+@uncounted
+def rejoin(floor, slot):
+    """Into the line, in its place by order of arrival."""
     ahead, alike, other = NOBODY, NOBODY, floor.counts[HEAD]
     while other != NOBODY and floor.jobs[other].number < floor.jobs[slot].number:
         ahead = other

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.cpu.jobs import draw_block, new_block
+from loynes.kernels.cpu.past import follow, new_trail, trail_at
 from loynes.kernels.events.by_need import least_servers_first, most_servers_first, smash
 from loynes.kernels.events.conservative import conservative
 from loynes.kernels.events.easy import easy
@@ -129,6 +130,23 @@ def draw(table, seed, stream, replica, first, count, place, gap, job_class, serv
         job_class[start : start + BLOCK] = block.job_class
         service[start : start + BLOCK] = block.service
     return place
+
+
+@compiled
+def trail_back(table, seed, stream, replica, length, place):
+    """Where the arrival process stood at the beginning of each of so many jobs before job 0."""
+    return follow(table, seed, stream, replica, length, new_block(table), new_trail(place))
+
+
+@compiled
+def draw_past(table, seed, stream, replica, first, count, trail, gap, job_class, service):
+    """The same for jobs before job 0, of which backward samples are made."""
+    block = new_block(table)
+    for start in range(0, count, BLOCK):
+        draw_block(table, seed, stream, replica, first + start, block, trail_at(trail, first + start))
+        gap[start : start + BLOCK] = block.gap
+        job_class[start : start + BLOCK] = block.job_class
+        service[start : start + BLOCK] = block.service
 
 
 @compiled
