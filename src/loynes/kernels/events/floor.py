@@ -264,14 +264,6 @@ def stop(floor, slot):
             _sink(floor, last, ends, hole, size)
 
 
-@inlined
-def end(floor, slot):
-    """A job has had its service, or nobody wants it any more."""
-    if floor.jobs[slot].guess > floor.jobs[slot].service:
-        floor.counts[SURPRISED] = 1
-    stop(floor, slot)
-
-
 @uncounted
 def interrupt(floor, slot, in_line):
     """A running job loses its servers and what it has had; it waits again, in its place by order of arrival."""

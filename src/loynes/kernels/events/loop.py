@@ -25,7 +25,6 @@ from loynes.kernels.events.floor import (
     WOKEN,
     admit,
     begin,
-    end,
     interrupt,
     leave_line,
     stop,
@@ -34,6 +33,7 @@ from loynes.kernels.events.floor import (
 from loynes.kernels.events.quick_swap import quick_swap
 from loynes.kernels.events.server_filling import server_filling
 from loynes.kernels.events.shortest_first import shortest_first
+from loynes.kernels.events.timetable import CHANGED, surprise
 from loynes.kernels.events.uncounted import inlined, uncounted
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.tally import BIN_OFFSET, BIN_SHIFT, BINS
@@ -196,7 +196,9 @@ def events(policy, option, floor, coming, i, past, until, demand, number, first,
         elif ends:
             while floor.counts[RUNNING] > 0 and floor.jobs[0].heap_end <= now:
                 slot = floor.jobs[0].heap
-                end(floor, slot)
+                if floor.jobs[slot].guess > floor.jobs[slot].service:
+                    surprise(floor, slot)
+                stop(floor, slot)
                 if kept and floor.jobs[slot].number != NOBODY:
                     leave_line(floor, slot)
                 if first <= floor.jobs[slot].number < last or floor.jobs[slot].row >= 0:
@@ -225,7 +227,7 @@ def lose(floor, lost, hit, in_line):
         floor.units[k] -= lost[k]
         floor.free[k] -= lost[k]
     floor.counts[WOKEN] = 1
-    floor.counts[SURPRISED] = 1
+    floor.counts[SURPRISED] = CHANGED
 
 
 @uncounted

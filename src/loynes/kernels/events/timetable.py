@@ -1,0 +1,86 @@
+"""A timetable: how many servers of every kind are free from each of some times on, for policies that plan ahead.
+
+It is kept in the floor between events, `counts[STEPS]` steps long; 0 is none.
+"""
+
+from loynes.kernels.events.ends import drop_first, expect_ends
+from loynes.kernels.events.floor import STEPS, SURPRISED
+from loynes.kernels.events.uncounted import uncounted
+
+# What SURPRISED says: nothing, servers became free before their time, or servers were lost or came back.
+NOT, EARLY, CHANGED = 0, 1, 2
+
+
+@uncounted
+def expect(floor):
+    """Of running jobs only: what is free from now on, and from each of their believed ends."""
+    kinds, last, size = floor.free.size, 0, expect_ends(floor)
+    floor.times[0] = floor.clock[0]
+    for k in range(kinds):
+        floor.room[0, k] = floor.free[k]
+    while size > 0:
+        if floor.jobs[0].believed > floor.times[last]:
+            last += 1
+            floor.times[last] = floor.jobs[0].believed
+            _copy(floor, last - 1, last)
+        for k in range(kinds):
+            floor.room[last, k] += floor.need[floor.jobs[0].ending, k]
+        size = drop_first(floor, size)
+    floor.counts[STEPS] = last + 1
+
+
+@uncounted
+def forget(floor):
+    """Drop the steps that are past, but for the one that holds now."""
+    known, past = floor.counts[STEPS], 0
+    while past + 1 < known and floor.times[past + 1] <= floor.clock[0]:
+        past += 1
+    if past > 0:
+        for step in range(past, known):
+            floor.times[step - past] = floor.times[step]
+            _copy(floor, step, step - past)
+        floor.counts[STEPS] = known - past
+    floor.times[0] = floor.clock[0]
+
+
+@uncounted
+def book(floor, slot, since, until, sign):
+    """Take a job's servers from one time to another out of the timetable, or give them back where the sign is -1."""
+    last = _split(floor, until, _split(floor, since, 0))
+    step = last - 1
+    while step >= 0 and floor.times[step] >= since:
+        for k in range(floor.free.size):
+            floor.room[step, k] -= sign * floor.need[slot, k]
+        step -= 1
+
+
+@uncounted
+def _split(floor, time, step):
+    """The step that begins then, made if need be."""
+    known = floor.counts[STEPS]
+    while step < known and floor.times[step] < time:
+        step += 1
+    if step == known or floor.times[step] > time:
+        for later in range(known, step, -1):
+            floor.times[later] = floor.times[later - 1]
+            _copy(floor, later - 1, later)
+        floor.times[step] = time
+        _copy(floor, step - 1, step)
+        floor.counts[STEPS] = known + 1
+    return step
+
+
+@uncounted
+def _copy(floor, step, to):
+    for k in range(floor.free.size):
+        floor.room[to, k] = floor.room[step, k]
+
+
+@uncounted
+def surprise(floor, slot):
+    """A job ends before its time: what it was to have from now on is free."""
+    if floor.counts[SURPRISED] == NOT:
+        floor.counts[SURPRISED] = EARLY
+    if floor.counts[STEPS] > 0:
+        forget(floor)
+        book(floor, slot, floor.clock[0], floor.jobs[slot].started + floor.jobs[slot].guess, -1)
