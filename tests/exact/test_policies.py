@@ -13,7 +13,7 @@ from loynes.inputs.tables import job_table
 from loynes.kernels.cpu.replay import run_replay
 from loynes.kernels.events.changes import Changes, ServerChange
 from loynes.kernels.events.engine import Plan, run_jobs, simulate
-from loynes.kernels.events.loop import POLICIES, draw
+from loynes.kernels.events.loop import KINDS, POLICIES, WAITING, draw
 from loynes.kernels.reference import BLOCK
 from loynes.stationary.backward import backward_samples
 
@@ -246,6 +246,22 @@ def test_arrivals_follow_the_rate() -> None:
     changes = Changes((0.0, 10.0, 20.0, 25.0), (1.0, 2.0, 0.0, 1.0))
     own = np.array([0.0, 9.0, 10.0, 12.0, 29.0, 30.0, 31.0])
     assert changes.real(own).tolist() == [0.0, 9.0, 10.0, 11.0, 19.5, 25.0, 26.0]
+
+
+@pytest.mark.parametrize("policy", list(POLICIES))
+def test_a_long_line(policy: str) -> None:
+    """More jobs at once than there is room for at first, and guesses far too long: all end, on the servers there are."""
+    rng = np.random.default_rng(6)
+    count = 1500
+    arrival, service = np.repeat([0.0, 50.0], count // 2), rng.exponential(1.0, count)
+    need = rng.integers(1, 9, (count, 1))
+    guess = service * rng.uniform(1.0, 5.0, count)
+    found, sums = run_jobs(np.array([8]), arrival, need, service, policy, 3, guess, np.array([0.0, 40.0, 1e6]))
+    assert np.isfinite(found).all()
+    assert np.allclose(found[:, 1] - found[:, 0], service)
+    assert sums[:, KINDS].sum() == pytest.approx((need[:, 0] * service).sum())
+    assert sums[0, KINDS] <= 8 * 40.0 * (1 + 1e-9)
+    assert sums[:, WAITING].sum() == pytest.approx(found[:, 0].sum())
 
 
 def test_all_jobs_end_and_no_server_is_lost() -> None:

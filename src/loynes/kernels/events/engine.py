@@ -14,8 +14,19 @@ from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import JobTable
 from loynes.kernels.cpu.threads import run_lines
 from loynes.kernels.events.changes import Changes, apply
-from loynes.kernels.events.floor import SPARE, larger, new_floor
-from loynes.kernels.events.loop import BY_CLASS, POLICIES, SERVER_FILLING, Coming, Seen, draw, events, new_seen, occupy
+from loynes.kernels.events.floor import SPARE, Floor, larger, new_floor
+from loynes.kernels.events.loop import (
+    BY_CLASS,
+    PLANNING,
+    POLICIES,
+    SERVER_FILLING,
+    Coming,
+    Seen,
+    draw,
+    events,
+    new_seen,
+    occupy,
+)
 from loynes.kernels.events.past import line_up, relive
 from loynes.kernels.reference import BLOCK, whole_blocks
 
@@ -86,9 +97,9 @@ def simulate(
     return [one for one in found if one is not None]
 
 
-def lines_of(policy: str, classes: int) -> int:
-    """For how many classes to keep lines."""
-    return classes if policy in BY_CLASS else 0
+def floor_for(policy: str, units: NDArray[np.int64], classes: int) -> Floor:
+    """An empty floor with what a policy needs."""
+    return new_floor(CAPACITY, units, classes if policy in BY_CLASS else 0, policy in PLANNING)
 
 
 class _Arrivals:
@@ -126,7 +137,7 @@ class _Replica:
     def __init__(self, plan: Plan, replica: int, workload: Array | None, past: int) -> None:
         table, kinds = plan.table, len(plan.table.units)
         self._plan, self._replica = plan, replica
-        self._floor = new_floor(CAPACITY, np.asarray(table.units, np.int64), lines_of(plan.policy, len(table.need)))
+        self._floor = floor_for(plan.policy, np.asarray(table.units, np.int64), len(table.need))
         while len(self._floor.jobs) <= 2 * table.servers:
             self._floor = larger(self._floor)
         self._arrivals = _Arrivals(plan, replica)
@@ -250,7 +261,7 @@ def run_jobs(
     count = len(arrival)
     demand, job_class = np.unique(np.ascontiguousarray(need, dtype=np.int64), axis=0, return_inverse=True)
     seen = new_seen(len(demand), len(units), 1.0, count)
-    floor = new_floor(CAPACITY, np.asarray(units, np.int64), lines_of(policy, len(demand)))
+    floor = floor_for(policy, np.asarray(units, np.int64), len(demand))
     guess = service if guess is None else np.maximum(guess, service)
     # One more job, at the end of time, lets all others end.
     coming = Coming(

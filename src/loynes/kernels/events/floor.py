@@ -64,15 +64,16 @@ class Floor(NamedTuple):
     room: NDArray[np.int64]  # [step, kind]: what it leaves free from that time on
 
 
-def new_floor(capacity: int, units: NDArray[np.int64], classes: int = 0) -> Floor:
-    """Empty; lines by class are kept for so many classes."""
+def new_floor(capacity: int, units: NDArray[np.int64], classes: int = 0, planned: bool = False) -> Floor:
+    """Empty; lines by class are kept for so many classes, and there is room for a timetable if it is planned."""
     counts = np.zeros(COUNTS, np.int64)
     counts[HEAD] = counts[TAIL] = NOBODY
     counts[SPARE] = capacity
     counts[BY_CLASS] = classes > 0
     jobs = np.zeros(capacity, JOB)
     jobs["spare"] = np.arange(capacity - 1, -1, -1)
-    need, steps = np.zeros((capacity, len(units)), np.int64), 2 * capacity + 2
+    # Two steps a job at most between events, and four more for every job that is moved in one.
+    need, steps = np.zeros((capacity, len(units)), np.int64), 8 * capacity if planned else 1
     times, room = np.zeros(steps), np.zeros((steps, len(units)), np.int64)
     alike = np.full((classes, 2), NOBODY, np.int64)
     return Floor(jobs, need, units.copy(), units.copy(), counts, alike, np.zeros(1), times, room)
@@ -81,7 +82,7 @@ def new_floor(capacity: int, units: NDArray[np.int64], classes: int = 0) -> Floo
 def larger(floor: Floor) -> Floor:
     """The same floor with room for twice as many jobs."""
     capacity, spare = len(floor.jobs), int(floor.counts[SPARE])
-    wide = new_floor(2 * capacity, floor.units, len(floor.alike))
+    wide = new_floor(2 * capacity, floor.units, len(floor.alike), len(floor.times) > 1)
     wide.jobs[:capacity], wide.need[:capacity] = floor.jobs, floor.need
     wide.free[:], wide.counts[:], wide.clock[:] = floor.free, floor.counts, floor.clock
     wide.alike[:] = floor.alike

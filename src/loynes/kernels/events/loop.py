@@ -56,6 +56,8 @@ POLICIES = {
 SERVER_FILLING = POLICIES["server-filling"]
 # Those that look only at the first in line of every class.
 BY_CLASS = ("first-fit", "most-servers-first", "least-servers-first", "quick-swap")
+# Those that keep a timetable.
+PLANNING = ("conservative",)
 
 
 @inlined

@@ -31,16 +31,26 @@ def expect(floor):
 
 @uncounted
 def forget(floor):
-    """Drop the steps that are past, but for the one that holds now."""
+    """Drop the steps that are past, but for the one that holds now, and those at which nothing changes.
+
+    What is left is at most two steps for every job there, and one.
+    """
     known, past = floor.counts[STEPS], 0
     while past + 1 < known and floor.times[past + 1] <= floor.clock[0]:
         past += 1
     if past > 0:
-        for step in range(past, known):
-            floor.times[step - past] = floor.times[step]
-            _copy(floor, step, step - past)
-        floor.counts[STEPS] = known - past
+        _copy(floor, past, 0)
     floor.times[0] = floor.clock[0]
+    kept = 1
+    for step in range(past + 1, known):
+        changes = False
+        for k in range(floor.free.size):
+            changes |= floor.room[step, k] != floor.room[kept - 1, k]
+        if changes:
+            floor.times[kept] = floor.times[step]
+            _copy(floor, step, kept)
+            kept += 1
+    floor.counts[STEPS] = kept
 
 
 @uncounted
