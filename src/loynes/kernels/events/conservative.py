@@ -8,7 +8,7 @@ reservations are moved forward, in order of arrival: those of the first DEPTH in
 
 import numpy as np
 
-from loynes.kernels.events.floor import HEAD, NOBODY, STEPS, SURPRISED, begin, fits
+from loynes.kernels.events.floor import HEAD, NOBODY, RUNNING, STEPS, SURPRISED, begin, fits
 from loynes.kernels.events.timetable import CHANGED, EARLY, NOT, book, expect, forget
 from loynes.kernels.events.uncounted import uncounted
 
@@ -26,7 +26,8 @@ def conservative(floor, option):
         floor.counts[SURPRISED] = NOT
         return
     anew = floor.counts[STEPS] == 0 or floor.counts[SURPRISED] == CHANGED
-    early = floor.counts[SURPRISED] == EARLY
+    # On an empty floor nothing else is going to happen that somebody could wait for.
+    early = floor.counts[SURPRISED] == EARLY or floor.counts[RUNNING] == 0
     floor.counts[SURPRISED] = NOT
     if anew:
         expect(floor)
@@ -41,7 +42,11 @@ def conservative(floor, option):
         elif early and reserved > floor.clock[0] and (place < DEPTH or _could_start(floor, slot)):
             book(floor, slot, reserved, reserved + floor.jobs[slot].guess, -1)
             _reserve(floor, slot)
-        if floor.jobs[slot].reserved <= floor.clock[0] and fits(floor, slot):
+        reserved, now = floor.jobs[slot].reserved, floor.clock[0]
+        if reserved <= now and fits(floor, slot):
+            if reserved < now:  # nothing happened at that time, which was somebody's believed end
+                book(floor, slot, now, reserved + floor.jobs[slot].guess, -1)
+                book(floor, slot, now, now + floor.jobs[slot].guess, 1)
             begin(floor, slot)
         slot = behind
         place += 1
@@ -49,11 +54,14 @@ def conservative(floor, option):
 
 @uncounted
 def _could_start(floor, slot):
-    """Whether there is room from now on for as long as it takes."""
-    step, until = 0, floor.clock[0] + floor.jobs[slot].guess
+    """Whether there is room from now on for as long as it takes, its own reservation not counted."""
+    guess, reserved = floor.jobs[slot].guess, floor.jobs[slot].reserved
+    step, until = 0, floor.clock[0] + guess
     while step < floor.counts[STEPS] and (step == 0 or floor.times[step] < until):
+        own = reserved <= floor.times[step] < reserved + guess
         for k in range(floor.free.size):
-            if floor.need[slot, k] > max(floor.room[step, k], 0):
+            room = floor.room[step, k] + (floor.need[slot, k] if own else 0)
+            if floor.need[slot, k] > max(room, 0):
                 return False
         step += 1
     return True

@@ -55,7 +55,9 @@ def forget(floor):
 
 @uncounted
 def book(floor, slot, since, until, sign):
-    """Take a job's servers from one time to another out of the timetable, or give them back where the sign is -1."""
+    """Take a job's servers from one time, not before now, to another out of the timetable; with sign -1, back into it."""
+    if until <= since:
+        return
     last = _split(floor, until, _split(floor, since, 0))
     step = last - 1
     while step >= 0 and floor.times[step] >= since:
