@@ -55,7 +55,7 @@ def forget(floor):
 
 @uncounted
 def book(floor, slot, since, until, sign):
-    """Take a job's servers from one time, not before now, to another out of the timetable; with sign -1, back into it."""
+    """Take a job's servers, from a time that is not past to another, out of the timetable; with sign -1, back."""
     if until <= since:
         return
     last = _split(floor, until, _split(floor, since, 0))
