@@ -135,6 +135,7 @@ def simulation(policy: str = "easy", mean: float = 3.0, rate: float = 1.35) -> D
             "time": time, "wait": estimate(mean * share, 0.1), "wait_p50": estimate(share, 0.05),
             "wait_p95": estimate(3 * mean * share, 0.3), "jobs_waiting": estimate(4 * share, 0.2),
             "jobs_in_system": estimate(6 * share, 0.2), "busy_servers": estimate(12.0, 0.4),
+            "hol_loss": estimate(1.5, 0.2),
         }
         for time, share in ((10.0, 1.0), (20.0, 3.0), (40.0, 2.0))
     ]  # fmt: skip

@@ -69,6 +69,11 @@ def test_over_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "10% servers failed" in shown
     assert "to time 50" in shown
     assert (tmp_path / "s.png").read_bytes().startswith(b"\x89PNG")
+    assert run(*line, "--horizon", "50", "-o", str(tmp_path / "s.csv")) == 0
+    capsys.readouterr()
+    rows = list(csv.DictReader((tmp_path / "s.csv").open()))
+    assert [float(row["time"]) for row in rows] == [5, 10, 15, 20, 25, 30, 35, 40, 45, 50]
+    assert float(rows[3]["jobs waiting"]) > float(rows[0]["jobs waiting"])
     assert run(*line, "--at", "5,15,45", "--json", "-o", str(tmp_path / "run")) == 0
     data = json.loads(capsys.readouterr().out)
     assert [moment["time"] for moment in data["moments"]] == [5, 15, 45]

@@ -41,15 +41,17 @@ def test_from_stationary_nothing_changes(tmp_path: Path) -> None:
     assert exact.rate is not None
     busy = exact.rate * loynes.load(model).work
     jobs = exact.rate * exact.mean_wait, exact.rate * (exact.mean_wait + loynes.load(model).mean_service)
-    known = {"wait": exact.mean_wait, "jobs_waiting": jobs[0], "jobs_in_system": jobs[1], "busy_servers": busy}
+    known = {"wait": exact.mean_wait, "jobs_waiting": jobs[0], "jobs_in_system": jobs[1], "busy_servers": busy,
+             "hol_loss": exact.hol_loss}  # fmt: skip
     for name, truth in known.items():
         for moment in found.moments:
             value = getattr(moment, name)
+            assert truth is not None
             assert value.low <= truth <= value.high
             assert value.half_width < 0.25 * truth
     empty = loynes.simulate(model, **ask).moments[0]
-    for name in ("wait", "jobs_waiting", "jobs_in_system"):
-        assert getattr(empty, name).high < known[name]
+    for name in ("wait", "jobs_waiting", "jobs_in_system", "hol_loss"):
+        assert getattr(empty, name).high < (known[name] or 0)
     # Workloads from a file are a start too.
     loynes.sample(model, tmp_path / "w.csv", rate=exact.rate, samples=200)
     again = loynes.simulate(model, start=tmp_path / "w.csv", **(ask | {"replicas": 200, "at": [0], "horizon": 1}))

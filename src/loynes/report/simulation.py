@@ -37,6 +37,7 @@ AT_MOMENTS = (
     Measure("jobs waiting", ("jobs_waiting",)),
     Measure("jobs in system", ("jobs_in_system",)),
     Measure("busy servers", ("busy_servers",)),
+    Measure("HOL loss (servers)", ("hol_loss",)),
 )
 
 

@@ -91,7 +91,9 @@ def moments(model: Model, rate: float, at: Array, found: list[Simulated], confid
     for place, when in enumerate(at):
         waits = [_soon(one.seen.jobs, float(when), SOON / rate) for one in found]
         told = _spread(waits, confidence) if sum(map(len, waits)) else (None, None, None)
-        state = (mean_of(states[:, place, k], confidence) for k in (0, 1, 2 + model.bottleneck))
+        scarce = 2 + model.bottleneck
+        columns = (0, 1, scarce, scarce + len(model.kinds))
+        state = (mean_of(states[:, place, k], confidence).within(0.0, np.inf) for k in columns)
         rows.append(Moment(float(when), *told, *state))
     return tuple(rows)
 

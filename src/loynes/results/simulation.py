@@ -18,7 +18,7 @@ from loynes.results.tidy import ALL_JOBS, COLUMNS, SYSTEM, of_waits
 
 @dataclass(frozen=True)
 class Moment:
-    """The cluster at a time: jobs waiting and in the system, busy servers; waits of those that arrive soon after."""
+    """The cluster at a time: jobs waiting and in the system, busy and lost servers; waits of those who come then."""
 
     time: float
     wait: Estimate | None  # None if nobody does
@@ -27,6 +27,7 @@ class Moment:
     jobs_waiting: Estimate
     jobs_in_system: Estimate
     busy_servers: Estimate
+    hol_loss: Estimate  # servers that idle while somebody waits
 
     def to_dict(self) -> dict[str, Any]:
         return {k: v.to_dict() if isinstance(v, Estimate) else v for k, v in vars(self).items()}
@@ -77,10 +78,11 @@ class Simulation:
 
     @property
     def moments_summary(self) -> Table:
-        columns = ("time", "wait of those who come", "p50", "p95", "jobs waiting", "jobs in system", "busy servers")
+        columns = ("time", "wait of those who come", "p50", "p95", "jobs waiting", "jobs in system", "busy servers",
+                   "hol loss")  # fmt: skip
         rows = tuple(
             (m.time, *(value or "-" for value in (m.wait, m.wait_p50, m.wait_p95)), m.jobs_waiting, m.jobs_in_system,
-             m.busy_servers)
+             m.busy_servers, m.hol_loss)
             for m in self.moments
         )  # fmt: skip
         return Table(f"over time, from {self.start}", columns, rows, ("p50", "jobs in system"))
@@ -105,7 +107,8 @@ class Simulation:
 
     @property
     def flat(self) -> Table:
-        return self.summary
+        """What a .csv file holds: the cluster over time, if it was followed, else the waits by class."""
+        return self.moments_summary if self.moments else self.summary
 
     @property
     def tidy(self) -> Table:
@@ -115,6 +118,12 @@ class Simulation:
             for metric, value in (of_waits(waits) | {"slowdown": self.slowdown[name]}).items()
         ]
         rows += [(SYSTEM, n, *vars(v).values()) for n, v in vars(self.system).items() if isinstance(v, Estimate)]
+        rows += [
+            (f"time {moment.time:g}", name, *vars(value).values())
+            for moment in self.moments
+            for name, value in vars(moment).items()
+            if isinstance(value, Estimate)
+        ]
         return Table(self.summary.title, COLUMNS, tuple(rows))
 
     def to_dict(self) -> dict[str, Any]:

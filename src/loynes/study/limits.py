@@ -99,7 +99,7 @@ def _growth(
     found = run_replicas(plan, REPLICAS, executor=executor, journal=journal, progress=progress)
     if any(one.overrun for one in found):
         return math.inf, math.inf
-    left = np.array([one.moments[:, 2 + kinds :] for one in found])  # [replica, moment, kind]
+    left = np.array([one.moments[:, 2 + 2 * kinds :] for one in found])  # [replica, moment, kind]
     grown = (left[:, 1] - left[:, 0]) / (0.5 * jobs * np.array(model.works))
     worst = grown[:, int(np.argmax(grown.mean(axis=0)))]
     return float(worst.mean()), half_width(worst, 0.99)

@@ -14,7 +14,7 @@ from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import JobTable
 from loynes.kernels.cpu.threads import run_lines
 from loynes.kernels.events.changes import Changes, apply
-from loynes.kernels.events.floor import SPARE, Floor, larger, new_floor
+from loynes.kernels.events.floor import SPARE, WOKEN, Floor, larger, new_floor
 from loynes.kernels.events.loop import (
     BY_CLASS,
     PLANNING,
@@ -48,7 +48,7 @@ class Simulated:
     """What one replica saw, and its state at the moments asked for."""
 
     seen: Seen
-    moments: Array  # [moment, 2 + 2 kinds]: jobs waiting, in the system; by kind, busy servers and work to do
+    moments: Array  # [moment, 2 + 3 kinds]: jobs waiting, in the system; by kind, busy and lost servers, work to do
     arrived: int
     observed: int
     overrun: bool  # the line grew without end
@@ -148,8 +148,9 @@ class _Replica:
             self._floor = relive(self._floor, *started)
             if POLICIES[plan.policy] == SERVER_FILLING:
                 line_up(self._floor)
+            self._floor.counts[WOKEN] = 1  # the policy is another from now on
         self._seen = new_seen(len(table.need), kinds, plan.unit)
-        self._state = np.full((len(plan.at), 2 + 2 * kinds), np.nan)
+        self._state = np.full((len(plan.at), 2 + 3 * kinds), np.nan)
         self._demand = np.ascontiguousarray(table.demand, dtype=np.int64)
         self._number = 0  # of the first job of the chunk
         # Which jobs are observed; with a horizon the last is known only when it has been passed.
@@ -271,7 +272,7 @@ def run_jobs(
         np.append(guess, 0.0).astype(np.float64),
         np.append(np.arange(count), -1),
     )
-    nothing, state = np.empty(0), np.empty((0, 2 + 2 * len(units)))
+    nothing, state = np.empty(0), np.empty((0, 2 + 3 * len(units)))
     sums, done = [], 0
     for until in [*([] if edges is None else edges), np.inf]:
         before = seen.time.copy()

@@ -171,7 +171,7 @@ def events(policy, option, floor, coming, i, past, until, demand, number, first,
     The job at place 0 is the number-th of all; those numbered from `first` and below `last` are observed. What happens
     after the last of these arrivals waits for the next call. It returns early where there is no slot for another job.
     Time is summed up while `counted`. At the times `at` a row of `state` is written: jobs waiting, in the system, and
-    of every kind busy servers, and server time that the jobs there still need.
+    of every kind busy servers, those that idle while somebody waits, and server time that the jobs there still need.
     """
     kept = policy == SERVER_FILLING  # running jobs keep their place in line
     moment, woken = 0, floor.counts[WOKEN] == 1
@@ -252,16 +252,17 @@ def _look(floor, kept, until, at, moment, state):
         state[moment, 1] = waiting + floor.counts[RUNNING]
         for k in range(kinds):
             state[moment, 2 + k] = floor.units[k] - floor.free[k]
-            state[moment, 2 + kinds + k] = 0.0
+            state[moment, 2 + kinds + k] = max(floor.free[k], 0) if waiting > 0 else 0
+            state[moment, 2 + 2 * kinds + k] = 0.0
         for i in range(floor.counts[RUNNING]):
             slot = floor.jobs[i].heap
             for k in range(kinds):
-                state[moment, 2 + kinds + k] += floor.need[slot, k] * (floor.jobs[slot].end - at[moment])
+                state[moment, 2 + 2 * kinds + k] += floor.need[slot, k] * (floor.jobs[slot].end - at[moment])
         slot = floor.counts[HEAD]
         while slot != NOBODY:
             for k in range(kinds):
                 if floor.jobs[slot].place == NOBODY:
-                    state[moment, 2 + kinds + k] += floor.need[slot, k] * floor.jobs[slot].left
+                    state[moment, 2 + 2 * kinds + k] += floor.need[slot, k] * floor.jobs[slot].left
             slot = floor.jobs[slot].after
         moment += 1
     return moment

@@ -26,7 +26,7 @@ def relive(floor: Floor, table: JobTable, seed: int, replica: int, place: int, l
     demand, kinds = np.ascontiguousarray(table.demand, dtype=np.int64), len(table.units)
     trail = trail_back(table, np.uint64(seed), STREAM_STATIONARY, replica, length, place)
     gap, service, job_class = np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK, np.int64)
-    nothing, state, seen = np.empty(0), np.empty((0, 2 + 2 * kinds)), new_seen(len(table.need), kinds, 1.0)
+    nothing, state, seen = np.empty(0), np.empty((0, 2 + 3 * kinds)), new_seen(len(table.need), kinds, 1.0)
 
     def arrive(coming: Coming, number: int, until: float) -> None:
         nonlocal floor
