@@ -1,15 +1,15 @@
-// Just enough of CUDA to run our kernels on a CPU, for tests on machines without a GPU: a warp is 32 threads that meet at
-// every warp-wide operation; warps and blocks run one after the other, as ours never wait for one another.
+// Just enough of CUDA to run our kernels on a CPU, for tests on machines without a GPU: a warp is 32 coroutines of one
+// thread that take turns, and pass the turn on at every warp-wide operation: when it comes back, all are there. Warps and
+// blocks run one after the other, as ours never wait for one another.
 #pragma once
 #include <algorithm>
 #include <atomic>
-#include <barrier>
 #include <cmath>
 #include <cstring>
 #include <functional>
 #include <memory>
-#include <thread>
 #include <tuple>
+#include <ucontext.h>
 #include <utility>
 #include <vector>
 
@@ -53,23 +53,75 @@ inline double __fma_rn(double x, double y, double z) { return std::fma(x, y, z);
 inline float __fmaf_rn(float x, float y, float z) { return std::fma(x, y, z); }
 inline unsigned atomicAdd(unsigned *at, unsigned more) { return std::atomic_ref<unsigned>(*at).fetch_add(more); }
 
-// What the lanes of a warp show one another.
+// The lanes of a warp, and what they show one another.
 struct Warp {
-    std::barrier<> meeting{32};
+    static constexpr std::size_t STACK = 1 << 18;
+    ucontext_t home, lanes[32];
+    std::vector<char> stacks = std::vector<char>(32 * STACK);
+    const std::function<void()> *body = nullptr;
+    unsigned first = 0, left = 0, turn = 0;
+    bool done[32];
     alignas(8) char shown[32][8];
+
+    static void lane();
+
+    // Let the next lane that is not done go on; the last one to be done goes home.
+    void pass_on(ucontext_t *own) {
+        if (left == 0) {
+            swapcontext(own, &home);
+            return;
+        }
+        do turn = (turn + 1) % 32;
+        while (done[turn]);
+        if (&lanes[turn] == own) return;
+        threadIdx.x = first + turn;
+        swapcontext(own, &lanes[turn]);
+    }
+
+    void meet() {
+        const unsigned own = turn;
+        pass_on(&lanes[own]);
+        threadIdx.x = first + own;
+    }
+
+    void run(unsigned first_thread, const std::function<void()> &what) {
+        first = first_thread;
+        body = &what;
+        left = 32;
+        for (unsigned i = 0; i < 32; ++i) {
+            done[i] = false;
+            getcontext(&lanes[i]);
+            lanes[i].uc_stack.ss_sp = stacks.data() + i * STACK;
+            lanes[i].uc_stack.ss_size = STACK;
+            lanes[i].uc_link = &home;
+            makecontext(&lanes[i], lane, 0);
+        }
+        turn = 0;
+        threadIdx.x = first;
+        swapcontext(&home, &lanes[0]);
+    }
 };
 inline thread_local Warp *warp = nullptr;
 
+inline void Warp::lane() {
+    Warp *const own = warp;
+    (*own->body)();
+    const unsigned mine = own->turn;
+    own->done[mine] = true;
+    --own->left;
+    own->pass_on(&own->lanes[mine]);
+}
+
 template <class T> T shown_by(T value, unsigned lane) {
     std::memcpy(warp->shown[threadIdx.x & 31], &value, sizeof value);
-    warp->meeting.arrive_and_wait();
+    warp->meet();
     T out;
     std::memcpy(&out, warp->shown[lane & 31], sizeof out);
-    warp->meeting.arrive_and_wait();
+    warp->meet();
     return out;
 }
 inline void __syncwarp(unsigned = 0) {
-    if (warp) warp->meeting.arrive_and_wait();
+    if (warp) warp->meet();
 }
 inline unsigned __activemask() { return 0xFFFFFFFFu; }
 template <class T> T __shfl_sync(unsigned, T value, unsigned lane) { return shown_by(value, lane); }
@@ -83,34 +135,33 @@ template <class T> T __shfl_up_sync(unsigned, T value, unsigned by) {
 inline unsigned __ballot_sync(unsigned, bool here) {
     unsigned char bit = here;
     std::memcpy(warp->shown[threadIdx.x & 31], &bit, 1);
-    warp->meeting.arrive_and_wait();
+    warp->meet();
     unsigned all = 0;
     for (int lane = 0; lane < 32; ++lane) all |= (unsigned)(warp->shown[lane][0] != 0) << lane;
-    warp->meeting.arrive_and_wait();
+    warp->meet();
     return all;
 }
 inline bool __all_sync(unsigned mask, bool here) { return __ballot_sync(mask, here) == 0xFFFFFFFFu; }
 inline bool __any_sync(unsigned mask, bool here) { return __ballot_sync(mask, here) != 0; }
 
 inline void emulate(unsigned blocks, unsigned threads, bool by_warp, const std::function<void()> &body) {
-    for (unsigned block = 0; block < blocks; ++block)
+    auto lanes = by_warp ? std::make_unique<Warp>() : nullptr;
+    warp = lanes.get();
+    blockDim.x = threads;
+    for (unsigned block = 0; block < blocks; ++block) {
+        blockIdx.x = block;
         for (unsigned first = 0; first < threads; first += 32) {
-            Warp shared_warp;
-            auto run = [&](unsigned lane) {
-                threadIdx.x = first + lane;
-                blockIdx.x = block;
-                blockDim.x = threads;
-                warp = by_warp ? &shared_warp : nullptr;
-                body();
-            };
-            if (!by_warp) {
-                for (unsigned lane = 0; lane < 32; ++lane) run(lane);
+            if (by_warp) {
+                lanes->run(first, body);
                 continue;
             }
-            std::vector<std::thread> lanes;
-            for (unsigned lane = 0; lane < 32; ++lane) lanes.emplace_back(run, lane);
-            for (std::thread &lane : lanes) lane.join();
+            for (unsigned lane = 0; lane < 32; ++lane) {
+                threadIdx.x = first + lane;
+                body();
+            }
         }
+    }
+    warp = nullptr;
 }
 
 template <class... A, std::size_t... I>
