@@ -16,7 +16,7 @@ from loynes.cli.options import (
     LoadOption,
     MaxJobsOption,
     ModelArgument,
-    OutOption,
+    PictureOption,
     QuietOption,
     RateOption,
     SeedOption,
@@ -80,7 +80,7 @@ def evaluate(
     workers: WorkersOption = None,
     cluster: ClusterOption = None,
     quiet: QuietOption = False,
-    out: OutOption = None,
+    out: PictureOption = None,
 ) -> None:
     """Waits of every class, and the state of the cluster, at one arrival rate."""
     warm_up(backend)

@@ -40,7 +40,17 @@ OutOption = Annotated[
         "-o",
         "--output",
         metavar="PATH",
-        help="Also write the result: a .json, .csv, .parquet, .html or .png file, else a run folder.",
+        help="Also write the result: a .json, .csv, .parquet or .html file, else a run folder.",
+    ),
+]
+# The same where there is a picture of the result.
+PictureOption = Annotated[
+    str | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="PATH",
+        help="Also write the result: a .json, .csv, .parquet, .html, .png or .svg file, else a run folder.",
     ),
 ]
 DeltaOption = Annotated[

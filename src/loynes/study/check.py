@@ -105,6 +105,8 @@ class Check:
             ("arrivals", self._arrivals),
             ("arrival rate in the file", "none" if m.rate is None else m.rate),
         ]
+        if m.scenario:
+            rows.append(("scenario (for simulate)", "; ".join(change.label for change in m.scenario)))
         if m.rate is not None:
             rows.append((f"offered work (busy {m.kinds[m.bottleneck]})", m.rate * m.work))
         if self.special is not None:
