@@ -263,6 +263,7 @@ def test_wrong_questions() -> None:
         ({"at": [-1]}, "at least 0"),
         ({"at": [10], "horizon": 5}, "after the horizon"),
         ({"horizon": -1}, "above 0"),
+        ({"jobs": 1, "burn_in": 0, "replicas": 2}, "too few jobs"),
         ({"horizon": 10, "jobs": 5}, "mean nothing with a horizon"),
     ):
         with pytest.raises(loynes.UsageError) as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.errors import UsageError
 from loynes.estimate import Estimate, mean_of, probability_from
 from loynes.kernels.events.engine import Simulated
 from loynes.kernels.events.loop import (
@@ -64,7 +65,9 @@ def waits(model: Model, found: list[Simulated], confidence: float) -> tuple[dict
 
 def system(model: Model, found: list[Simulated], confidence: float) -> System:
     """Averages over time, each with its interval: nothing is taken from formulas here."""
-    sums = np.array([one.seen.time for one in found])
+    sums = np.array([one.seen.time for one in found if one.seen.time[SPAN] > 0])
+    if len(sums) < 2:
+        raise UsageError("too few jobs to average over time: observe more")
     over = sums / sums[:, [SPAN]]
     kinds = {}
     for place, (kind, units) in enumerate(zip(model.kinds, model.units, strict=True)):
