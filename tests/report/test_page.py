@@ -277,6 +277,18 @@ def test_a_replay() -> None:
     assert waiting["series"][0]["values"] == [0.0, 12.0, 3.0]
 
 
+def test_a_replay_under_another_policy() -> None:
+    details = {"inflation": 2.0, "believed": "2 times the true run times"}
+    read = Reader(page_of(replay() | {"policy": "easy", "details": details}))
+    assert "Run on 32 servers, under easy, " in read.text
+    assert "The scheduler believed in 2 times the true run times." in read.text
+    assert "loynes replay log.swf --servers 32 --policy easy --inflation 2" in read.text
+    read = Reader(
+        page_of(replay() | {"policy": "easy", "details": details | {"believed": "requested times, of 9 jobs"}})
+    )
+    assert "--inflation" not in read.text
+
+
 def test_a_simulation_over_time() -> None:
     read = Reader(page_of(simulation()))
     assert "Under easy, half of all jobs wait less than 1.2" in read.text

@@ -76,6 +76,9 @@ def compare(
     replicas: Annotated[
         int | None, typer.Option("--replicas", help="With --policies: independent runs; default 32.")
     ] = None,
+    burn_in: Annotated[
+        int | None, typer.Option("--burn-in", help="With --policies: jobs to leave out first; default a quarter.")
+    ] = None,
     method: Annotated[str, typer.Option("--method", metavar="sandwich|forward", help="As for evaluate.")] = "sandwich",
     precision: Annotated[
         float, typer.Option("--precision", help="Relative half-width of the first model's mean wait to reach.")
@@ -98,7 +101,7 @@ def compare(
     """Two models, or several policies, on the same jobs: differences of waits and losses, with intervals."""
     with_policies = {
         "loads": loads, "rates": rates, "inflation": inflation, "window": window, "threshold": swap, "jobs": jobs,
-        "replicas": replicas,
+        "replicas": replicas, "burn_in": burn_in,
     }  # fmt: skip
     given = {name: value for name, value in with_policies.items() if value is not None}
     with_models = {
@@ -111,7 +114,7 @@ def compare(
         asked = {"seed": seed, "confidence": confidence, "cluster": cluster, "workers": workers, "quiet": quiet}
         _policies(model, changes or (), policies, limits, alone | given, as_json, out, asked)
         return
-    _refuse([f"--{name}" for name in given], "means something only with --policies")
+    _refuse([f"--{name.replace('_', '-')}" for name in given], "means something only with --policies")
     warm_up(backend)
     from loynes.cli import output
     from loynes.cli.watch import asking

@@ -30,7 +30,7 @@ def content(data: Data, asked: Data | None = None) -> Content:
     option = "" if by == "need" else f" --by {shlex.quote(by)}"
     size = "" if servers is None else f" --servers {servers:g}"
     policy = str(data.get("policy") or "fcfs")
-    option += "" if policy == "fcfs" else f" --policy {shlex.quote(policy)}"
+    option += "" if policy == "fcfs" else f" --policy {shlex.quote(policy)}{_numbers_of(data.get('details'))}"
     return Content(
         kind="replay",
         title=f"{name}: a recorded workload",
@@ -53,7 +53,17 @@ def content(data: Data, asked: Data | None = None) -> Content:
 
 
 def _order(policy: str) -> str:
-    return "first come, first served" if policy == "fcfs" else policy
+    return "first come, first served" if policy == "fcfs" else f"under {policy}"
+
+
+def _numbers_of(details: Any) -> str:
+    """A policy's numbers, as options; requested times are what it believes in by default."""
+    told = details if isinstance(details, dict) else {}
+    asked = str(told.get("believed") or "").startswith("requested")
+    names = [
+        name for name in ("window", "threshold", "inflation") if name in told and not (name == "inflation" and asked)
+    ]
+    return "".join(f" --{name} {told[name]:g}" for name in names if number(told[name]) is not None)
 
 
 def _sentences(data: Data, jobs: float, servers: float | None, source: str, order: str) -> list[str]:

@@ -100,6 +100,7 @@ def _growth(
     if any(one.overrun for one in found):
         return math.inf, math.inf
     left = np.array([one.moments[:, 2 + 2 * kinds :] for one in found])  # [replica, moment, kind]
-    grown = (left[:, 1] - left[:, 0]) / (0.5 * jobs * np.array(model.works))
+    work = np.array(model.works)
+    grown = (left[:, 1] - left[:, 0])[:, work > 0] / (0.5 * jobs * work[work > 0])
     worst = grown[:, int(np.argmax(grown.mean(axis=0)))]
     return float(worst.mean()), half_width(worst, 0.99)

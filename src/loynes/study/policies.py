@@ -71,6 +71,8 @@ def compare_policies(
         raise UsageError("policies: name at least one, and none twice")
     if not 1 <= jobs <= 2**40:
         raise UsageError(f"jobs {jobs}: must be at least 1")
+    if not limits and loads is None and rates is None and load(model).rate is None:
+        raise UsageError("nothing to compare at: give loads or rates")
     orders = [order_of(name, window, threshold, inflation, strictly=False) for name in policies]
     if loads is not None and rates is not None:
         raise UsageError("give loads or rates, not both")
@@ -92,14 +94,11 @@ def compare_policies(
         if limits:
             for number, order in enumerate(orders):
                 part = Part(progress, 0.02 + number * OF_LIMITS / len(orders), OF_LIMITS / len(orders))
-                known_limit = (
+                found[order.policy] = (
                     strict if order.policy == "fcfs" else limit_of(model, order, seed=seed, progress=part, **ways)
                 )
-                found[order.policy] = known_limit
         own = [] if model.rate is None else [model.rate]
         all_rates = [x * strict.rate.estimate for x in loads] if loads else rates or own
-        if not all_rates and not limits:
-            raise UsageError("nothing to compare at: give loads or rates")
         first = 0.02 + OF_LIMITS if limits else 0.02
         for number, rate in enumerate(all_rates):
             part = Part(progress, first + number * (1 - first) / len(all_rates), (1 - first) / len(all_rates))
@@ -127,12 +126,12 @@ def _at(
 ) -> list[PolicyPoint]:  # fmt: skip
     """All policies at one rate."""
     points, baseline = [], None
-    load_ = rate / strict.rate.estimate
+    share = rate / strict.rate.estimate
     for number, order in enumerate(orders):
         part = Part(progress, number / len(orders), 1.0 / len(orders), f"rate {rate:.4g}")
         limit = strict if order.policy == "fcfs" else limits.get(order.policy)
         if rate >= model.ideal or (limit is not None and rate >= limit.rate.high):
-            points.append(PolicyPoint(order.policy, rate, load_, None, None, "more than it can carry"))
+            points.append(PolicyPoint(order.policy, rate, share, None, None, "more than it can carry"))
             continue
         began = time.perf_counter()
         plan = Plan(
@@ -148,10 +147,10 @@ def _at(
                 burn_in=burn_in, seconds=time.perf_counter() - began, warnings=shortfalls(found, order),
             )  # fmt: skip
         except UnstableError as error:
-            points.append(PolicyPoint(order.policy, rate, load_, None, None, str(error)))
+            points.append(PolicyPoint(order.policy, rate, share, None, None, str(error)))
             continue
         less = None if number == 0 or baseline is None else _difference(found, baseline, confidence)
-        points.append(PolicyPoint(order.policy, rate, load_, result, less))
+        points.append(PolicyPoint(order.policy, rate, share, result, less))
     return points
 
 
