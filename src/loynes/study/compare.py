@@ -12,7 +12,7 @@ from loynes.errors import LoynesWarning, UsageError
 from loynes.kernels.backends import backend as choose
 from loynes.model import Model, load
 from loynes.results.comparison import Comparison
-from loynes.results.from_pairs import Seen, difference, system_difference
+from loynes.estimators.pairs import Seen, difference, system_difference
 from loynes.results.reading import read_result
 from loynes.study.evaluate import ran
 from loynes.study.options import check_common, check_discipline

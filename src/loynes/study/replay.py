@@ -16,7 +16,7 @@ from loynes.kernels.cpu.replay import cheaper_as_runs, run_replay
 from loynes.kernels.events.engine import run_jobs
 from loynes.kernels.events.loop import KINDS, WAITING
 from loynes.model.cluster import MOST_SERVERS
-from loynes.results.from_jobs import average_in_windows, spread_of, system_over, waits_of
+from loynes.estimators.jobs import average_in_windows, spread_of, system_over, waits_of
 from loynes.results.replay import JobGroup, Recorded, Replay, Series
 from loynes.study.orders import GUESSING, Order, needs_no_powers, order_of
 from loynes.traces.read import read_trace

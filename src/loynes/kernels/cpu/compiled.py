@@ -6,26 +6,14 @@ has inlined from other files. The house's cache key therefore holds a fingerprin
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from numba import njit
 from numba.core.caching import FunctionCache
 
-
-def fingerprint(package: Path) -> str:
-    """A digest of all sources that kernels are made of."""
-    digest = hashlib.sha256()
-    for folder in ("inputs", "kernels", "kernels/cpu", "kernels/events"):
-        for source in sorted((package / folder).glob("*.py")):
-            digest.update(source.read_bytes())
-    return digest.hexdigest()
-
-
-FINGERPRINT = fingerprint(Path(__file__).parents[2])
+from loynes.kernels.fingerprint import FINGERPRINT
 
 
 class _Cache(FunctionCache):  # type: ignore[misc]  # Numba carries no types
