@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from loynes.errors import UsageError
 from loynes.estimate import Estimate, mean_of, probability_from
-from loynes.kernels.events.engine import Simulated
+from loynes.kernels.events.engine import ReplicaRecord
 from loynes.kernels.events.loop import (
     ENDED,
     KINDS,
@@ -34,13 +34,13 @@ Array = NDArray[np.float64]
 SOON = 10.0
 
 
-def waits(model: Model, found: list[Simulated], confidence: float) -> tuple[dict[str, Waits], dict[str, Estimate]]:
+def waits(model: Model, found: list[ReplicaRecord], confidence: float) -> tuple[dict[str, Waits], dict[str, Estimate]]:
     """Waits and slowdowns of all jobs, and of every class that was seen in two replicas at least."""
     names = [c.label for c in model.classes]
     groups = [(ALL_JOBS, list(range(len(names)))), *((name, [place]) for place, name in enumerate(names))]
     measured, slowdowns = {}, {}
     for name, classes in groups:
-        seen = [one.seen for one in found if one.seen.sums[classes, ENDED].sum() > 0]
+        seen = [one.observations for one in found if one.observations.sums[classes, ENDED].sum() > 0]
         if len(seen) < 2:
             continue
         sums = np.array([one.sums[classes].sum(axis=0) for one in seen])
@@ -63,9 +63,9 @@ def waits(model: Model, found: list[Simulated], confidence: float) -> tuple[dict
     return measured, slowdowns
 
 
-def system(model: Model, found: list[Simulated], confidence: float) -> System:
+def system(model: Model, found: list[ReplicaRecord], confidence: float) -> System:
     """Averages over time, each with its interval: nothing is taken from formulas here."""
-    sums = np.array([one.seen.time for one in found if one.seen.time[SPAN] > 0])
+    sums = np.array([one.observations.time for one in found if one.observations.time[SPAN] > 0])
     if len(sums) < 2:
         raise UsageError("too few jobs to average over time: observe more")
     over = sums / sums[:, [SPAN]]
@@ -87,12 +87,12 @@ def system(model: Model, found: list[Simulated], confidence: float) -> System:
     )
 
 
-def moments(model: Model, rate: float, at: Array, found: list[Simulated], confidence: float) -> tuple[Moment, ...]:
+def moments(model: Model, rate: float, at: Array, found: list[ReplicaRecord], confidence: float) -> tuple[Moment, ...]:
     """The state at given times, over replicas, and the waits of those that arrive soon after."""
     states = np.array([one.moments for one in found])
     rows = []
     for place, when in enumerate(at):
-        waits = [_soon(one.seen.jobs, float(when), SOON / rate) for one in found]
+        waits = [_soon(one.observations.jobs, float(when), SOON / rate) for one in found]
         told = _spread(waits, confidence) if sum(map(len, waits)) else (None, None, None)
         scarce = 2 + model.bottleneck
         columns = (0, 1, scarce, scarce + len(model.kinds))

@@ -15,7 +15,7 @@ import numpy as np
 
 from loynes.estimate import Estimate, half_width
 from loynes.inputs.tables import job_table
-from loynes.kernels.events.engine import Plan
+from loynes.kernels.events.engine import Events
 from loynes.model import Model
 from loynes.results.policies import Limit
 from loynes.study.journal import Journal
@@ -92,8 +92,8 @@ def _growth(
 ) -> tuple[float, float]:  # fmt: skip
     """Which share of the work that comes piles up in the second half of a run, and the half-width of that."""
     end, kinds = jobs / rate, len(model.kinds)
-    plan = Plan(
-        job_table(model, rate), order.policy, order.option, order.inflation, seed, unit=model.mean_service,
+    plan = Events(
+        job_table(model, rate), order.rule, order.option, order.inflation, seed, unit=model.mean_service,
         horizon=end, at=np.array([0.5 * end, end]), limit=room, to_the_end=False,
     )  # fmt: skip
     found = run_replicas(plan, REPLICAS, executor=executor, journal=journal, progress=progress)

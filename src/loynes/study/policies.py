@@ -13,7 +13,7 @@ import numpy as np
 from loynes.errors import LoynesWarning, UnstableError, UsageError
 from loynes.estimate import Estimate, mean_of
 from loynes.inputs.tables import job_table
-from loynes.kernels.events.engine import Plan, Simulated
+from loynes.kernels.events.engine import Events, ReplicaRecord
 from loynes.kernels.events.loop import ENDED, WAIT
 from loynes.model import Model, load
 from loynes.results.policies import Limit, PolicyComparison, PolicyPoint
@@ -90,7 +90,7 @@ def compare_policies(
     points: list[PolicyPoint] = []
     with journal_of(folder, "policies", model, options) as journal:
         ways: dict[str, Any] = {"executor": executor, "journal": journal}
-        strict = limit_of(model, Order("fcfs"), seed=seed, progress=Part(progress, 0.0, 0.02), **ways)
+        strict = limit_of(model, order_of("fcfs"), seed=seed, progress=Part(progress, 0.0, 0.02), **ways)
         if limits:
             for number, order in enumerate(orders):
                 part = Part(progress, 0.02 + number * OF_LIMITS / len(orders), OF_LIMITS / len(orders))
@@ -134,8 +134,8 @@ def _at(
             points.append(PolicyPoint(order.policy, rate, share, None, None, "more than it can carry"))
             continue
         began = time.perf_counter()
-        plan = Plan(
-            job_table(model, rate), order.policy, order.option, order.inflation, seed, burn_in, jobs,
+        plan = Events(
+            job_table(model, rate), order.rule, order.option, order.inflation, seed, burn_in, jobs,
             model.mean_service, limit=max(MOST_PRESENT, 1 << (4 * model.servers).bit_length()),
         )  # fmt: skip
         found = run_replicas(plan, replicas, progress=part, **ways)
@@ -154,10 +154,10 @@ def _at(
     return points
 
 
-def _difference(found: list[Simulated], baseline: list[Simulated], confidence: float) -> Estimate | None:
+def _difference(found: list[ReplicaRecord], baseline: list[ReplicaRecord], confidence: float) -> Estimate | None:
     """Mean waits replica by replica, each pair on the same jobs."""
     if any(one.overrun for one in (*found, *baseline)):
         return None
-    means = [np.array([one.seen.sums[:, WAIT].sum() / one.seen.sums[:, ENDED].sum() for one in some])
+    means = [np.array([one.observations.sums[:, WAIT].sum() / one.observations.sums[:, ENDED].sum() for one in some])
              for some in (found, baseline)]  # fmt: skip
     return mean_of(means[0] - means[1], confidence)

@@ -18,7 +18,7 @@ from loynes.kernels.events.loop import KINDS, WAITING
 from loynes.model.cluster import MOST_SERVERS
 from loynes.results.from_jobs import average_in_windows, spread_of, system_over, waits_of
 from loynes.results.replay import JobGroup, Recorded, Replay, Series
-from loynes.study.orders import GUESSING, Order, needs_no_powers, order_of
+from loynes.study.orders import Order, order_of
 from loynes.traces.read import read_trace
 from loynes.traces.trace import TOO_LARGE, Trace
 
@@ -75,8 +75,7 @@ def replay(
     series = (edges[:-1], edges[1:], found.busy, found.busy / servers, found.lost, found.waiting)
     members = {name: np.flatnonzero(code == i) for i, name in enumerate(names)}
     warnings = _warnings(jobs, servers)
-    if order.policy == "server-filling":
-        warnings += needs_no_powers(np.unique(jobs.need).tolist(), servers)
+    warnings += order.rule.warnings(np.unique(jobs.need).tolist(), servers)
     for text in warnings:
         python_warnings.warn(text, LoynesWarning, stacklevel=2)
     return Replay(
@@ -145,7 +144,7 @@ def _in_turn(jobs: Trace, servers: int, windows: int) -> _Found:
 
 def _by_events(jobs: Trace, servers: int, windows: int, order: Order, guess: Array) -> _Found:
     """Any policy; what is lost is what idles while somebody waits."""
-    asked = (np.array([servers]), jobs.submit, jobs.need[:, None], jobs.service, order.policy, order.option, guess)
+    asked = (np.array([servers]), jobs.submit, jobs.need[:, None], jobs.service, order.rule, order.option, guess)
     found, _ = run_jobs(*asked)
     edges = np.linspace(0.0, float((jobs.submit + found[:, 1]).max()), windows + 1)
     _, sums = run_jobs(*asked, edges)
@@ -156,7 +155,7 @@ def _by_events(jobs: Trace, servers: int, windows: int, order: Order, guess: Arr
 
 def _guesses(jobs: Trace, order: Order, inflation: float | None) -> tuple[Array, str | None]:
     """What a scheduler believes run times to be, and that in words."""
-    if order.policy not in GUESSING:
+    if not order.rule.believes_run_times:
         return jobs.service, None
     requested = jobs.requested
     if inflation is None and requested is not None:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from loynes.errors import LoynesError
 from loynes.kernels.cpu.compiled import FINGERPRINT
 from loynes.kernels.cpu.threads import cores
-from loynes.kernels.events.engine import Plan, Simulated, simulate
-from loynes.kernels.events.loop import Seen
+from loynes.kernels.events.engine import Events, ReplicaRecord, simulate
+from loynes.kernels.events.loop import Observations
 from loynes.study.journal import Journal
 from loynes.study.progress import Progress
 from loynes.study.spread import A_WORKER, Pool, result_of
@@ -23,10 +23,10 @@ A_RECORD = 4
 
 
 def run_replicas(
-    plan: Plan, count: int, *, executor: Any = None, journal: Journal | None = None, progress: Progress
-) -> list[Simulated]:
+    plan: Events, count: int, *, executor: Any = None, journal: Journal | None = None, progress: Progress
+) -> list[ReplicaRecord]:
     """All replicas, in order; which workers run them, and what a journal knew before, changes nothing."""
-    found: list[Simulated] = []
+    found: list[ReplicaRecord] = []
     did = getattr(progress, "did", None)
     if did is not None:
         did(0)
@@ -43,7 +43,9 @@ def run_replicas(
     return found
 
 
-def _batches(plan: Plan, count: int, executor: Any, journal: Journal | None, done: Any) -> Iterator[list[Simulated]]:
+def _batches(
+    plan: Events, count: int, executor: Any, journal: Journal | None, done: Any
+) -> Iterator[list[ReplicaRecord]]:
     pool = None if executor is None else Pool(executor)
     size = count
     if pool is not None:
@@ -71,38 +73,38 @@ def _batches(plan: Plan, count: int, executor: Any, journal: Journal | None, don
         yield batch
 
 
-def _part(plan: Plan, first: int, many: int) -> Plan:
+def _part(plan: Events, first: int, many: int) -> Events:
     rows = slice(first, first + many)
     workload = None if plan.workload is None else plan.workload[rows]
     return replace(plan, workload=workload, past=None if plan.past is None else plan.past[rows])
 
 
-def _key(plan: Plan, first: int, many: int) -> str:
-    return f"{plan.policy} {plan.option} {plan.inflation!r} {plan.table.gap_mean!r} {first} {many}"
+def _key(plan: Events, first: int, many: int) -> str:
+    return f"{plan.policy.key} {plan.option} {plan.inflation!r} {plan.table.gap_mean!r} {first} {many}"
 
 
-def _known(journal: Journal | None, plan: Plan, first: int, many: int) -> tuple[int, dict[str, NDArray[Any]] | None]:
+def _known(journal: Journal | None, plan: Events, first: int, many: int) -> tuple[int, dict[str, NDArray[Any]] | None]:
     if journal is None:
         return 0, None
     call, record = journal.begin(_key(plan, first, many))
     return call, None if record is None or not record.final else record.arrays
 
 
-def _elsewhere(plan: Plan, many: int, first: int, fingerprint: str) -> dict[str, NDArray[Any]]:
+def _elsewhere(plan: Events, many: int, first: int, fingerprint: str) -> dict[str, NDArray[Any]]:
     """What a worker does."""
     if fingerprint != FINGERPRINT:
         raise LoynesError("a worker has other kernels than this machine: install the same loynes on both")
     return _packed(simulate(plan, many, workers=1, first=first))
 
 
-def _packed(batch: list[Simulated]) -> dict[str, NDArray[Any]]:
+def _packed(batch: list[ReplicaRecord]) -> dict[str, NDArray[Any]]:
     """Replicas as plain arrays; of the rows for jobs, those that are used."""
-    rows = [one.seen.jobs[~np.isnan(one.seen.jobs[:, 2])] for one in batch]
+    rows = [one.observations.jobs[~np.isnan(one.observations.jobs[:, 2])] for one in batch]
     return {
-        "sums": np.array([one.seen.sums for one in batch]),
-        "bins": np.array([one.seen.bins for one in batch]),
-        "response_bins": np.array([one.seen.response_bins for one in batch]),
-        "time": np.array([one.seen.time for one in batch]),
+        "sums": np.array([one.observations.sums for one in batch]),
+        "bins": np.array([one.observations.bins for one in batch]),
+        "response_bins": np.array([one.observations.response_bins for one in batch]),
+        "time": np.array([one.observations.time for one in batch]),
         "moments": np.array([one.moments for one in batch]),
         "numbers": np.array([(one.arrived, one.observed, one.overrun) for one in batch], np.int64),
         "rows": np.array([len(some) for some in rows]),
@@ -110,11 +112,11 @@ def _packed(batch: list[Simulated]) -> dict[str, NDArray[Any]]:
     }
 
 
-def _unpacked(plan: Plan, arrays: dict[str, NDArray[Any]]) -> list[Simulated]:
+def _unpacked(plan: Events, arrays: dict[str, NDArray[Any]]) -> list[ReplicaRecord]:
     jobs = np.split(arrays["jobs"], np.cumsum(arrays["rows"])[:-1])
     found = []
     for i, (arrived, observed, overrun) in enumerate(arrays["numbers"].tolist()):
         sums, bins, response_bins, time = (arrays[name][i] for name in ("sums", "bins", "response_bins", "time"))
-        seen = Seen(1.0 / plan.unit, sums, bins, response_bins, time, jobs[i])
-        found.append(Simulated(seen, arrays["moments"][i], arrived, observed, bool(overrun)))
+        observations = Observations(1.0 / plan.unit, sums, bins, response_bins, time, jobs[i])
+        found.append(ReplicaRecord(observations, arrays["moments"][i], arrived, observed, bool(overrun)))
     return found

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from loynes.errors import LoynesWarning, UnstableError, UsageError
 from loynes.estimate import Estimate
 from loynes.inputs.tables import job_table
-from loynes.kernels.events.engine import Plan, Simulated
+from loynes.kernels.events.engine import Events, ReplicaRecord
 from loynes.model import Model
 from loynes.model import load as read
 from loynes.model.fields import LARGEST, SMALLEST
@@ -107,8 +107,8 @@ def simulate(
     begun, said = _start(start, model, asked, count, seed, progress)
     if burn_in is None:
         burn_in = int(BURNED_IN * jobs) if not begun and horizon is None else 0
-    plan = Plan(
-        job_table(model, asked.rate), order.policy, order.option, order.inflation, seed, burn_in, jobs,
+    plan = Events(
+        job_table(model, asked.rate), order.rule, order.option, order.inflation, seed, burn_in, jobs,
         model.mean_service, horizon, moments, from_events.SOON / asked.rate, changes=changes_of(model), **begun,
     )  # fmt: skip
     progress(0.0, f"{order.label}, {count} replicas")
@@ -126,7 +126,7 @@ def simulate(
 
 
 def record_of(
-    model: Model, rate: float, order: Order, found: list[Simulated], confidence: float, *, seed: int, start: str,
+    model: Model, rate: float, order: Order, found: list[ReplicaRecord], confidence: float, *, seed: int, start: str,
     horizon: float | None, moments: Array, burn_in: int, seconds: float, warnings: tuple[str, ...],
 ) -> Simulation:  # fmt: skip
     """What replicas saw, as a result."""
@@ -242,12 +242,12 @@ def _read_workloads(path: Path, model: Model, count: int) -> Array:
     return np.ascontiguousarray(rows[np.arange(count) % len(rows)])
 
 
-def shortfalls(found: list[Simulated], order: Order) -> tuple[str, ...]:
+def shortfalls(found: list[ReplicaRecord], order: Order) -> tuple[str, ...]:
     """What is to be said of jobs that were to be observed and did not end."""
     overrun = sum(one.overrun for one in found)
     if not overrun:
         return ()
-    missing = sum(one.observed - one.seen.done for one in found)
+    missing = sum(one.observed - one.observations.ended for one in found)
     return (
         f"{missing} observed jobs had not ended in {overrun} of {len(found)} replicas: under {order.policy} some jobs "
         "starve, or the rate is unstable (an empirical finding); averages leave them out and are too low",

@@ -1,4 +1,4 @@
-"""A stationary start: the jobs of a perfect sample's past, so that who runs and who is in line is known, too.
+"""A stationary start: the jobs before a perfect sample, so that who runs and who is in line is known, too.
 
 A perfect sample is the workload after its last n jobs, whatever there was before them. These very jobs, first come,
 first served from an empty floor, leave the whole state: running jobs, and the line.
@@ -12,29 +12,33 @@ from numpy.typing import NDArray
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import JobTable
 from loynes.kernels.events.floor import NOBODY, RUNNING, SPARE, Floor, larger, rebase, rejoin
-from loynes.kernels.events.loop import POLICIES, Coming, draw_past, events, new_seen, trail_back
+from loynes.kernels.events.loop import Arrivals, draw_history, new_observations, run_events, trail_back
+from loynes.kernels.events.policies import find_policy
 
 CHUNK = 1 << 14
-# Nobody has the number -1; the last job of the past is -2.
+# Nobody has the number -1; the last job before job 0 is -2.
 NUMBERED = -1
 
 Array = NDArray[np.float64]
 
 
-def relive(floor: Floor, table: JobTable, seed: int, replica: int, place: int, length: int, inflation: float) -> Floor:
+def run_history(
+    floor: Floor, table: JobTable, seed: int, replica: int, place: int, length: int, inflation: float
+) -> Floor:
     """The floor at time 0, after the last `length` jobs (whole blocks) before job 0; arrivals are at `place` then."""
     demand, kinds = np.ascontiguousarray(table.demand, dtype=np.int64), len(table.units)
     trail = trail_back(table, np.uint64(seed), STREAM_STATIONARY, replica, length, place)
     gap, service, job_class = np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK, np.int64)
-    nothing, state, seen = np.empty(0), np.empty((0, 2 + 3 * kinds)), new_seen(len(table.need), kinds, 1.0)
+    fcfs, nothing, state = find_policy("fcfs"), np.empty(0), np.empty((0, 2 + 3 * kinds))
+    observations = new_observations(len(table.need), kinds, 1.0)
 
-    def arrive(coming: Coming, number: int, until: float) -> None:
+    def arrive(arrivals: Arrivals, number: int, until: float) -> None:
         nonlocal floor
-        i = 0
-        while i < len(coming.arrival) and floor.clock[0] < until:
-            i = int(
-                events(POLICIES["fcfs"], 1, floor, coming, i, len(coming.arrival), until, demand, number + NUMBERED,
-                       0, 0, False, seen, nothing, state)
+        i, count = 0, len(arrivals.arrival)
+        while i < count and floor.clock[0] < until:
+            i = run_events(
+                fcfs, 1, floor, arrivals, i, count, until, demand, number + NUMBERED, 0, 0, False, observations,
+                nothing, state,
             )  # fmt: skip
             if floor.counts[SPARE] == 0:
                 floor = larger(floor)
@@ -42,19 +46,19 @@ def relive(floor: Floor, table: JobTable, seed: int, replica: int, place: int, l
     when = 0.0
     for first in range(-length, 0, CHUNK):
         count = min(CHUNK, -first)
-        draw_past(table, np.uint64(seed), STREAM_STATIONARY, replica, first, count, trail, gap, job_class, service)
+        draw_history(table, np.uint64(seed), STREAM_STATIONARY, replica, first, count, trail, gap, job_class, service)
         times = when + np.concatenate([[0.0], np.cumsum(gap[:count])])
         when = float(times[-1])
-        work = service[:count]
-        arrive(Coming(times[:-1], job_class[:count], work, inflation * work, np.full(count, NOBODY)), first, np.inf)
+        own = service[:count]
+        arrive(Arrivals(times[:-1], job_class[:count], own, inflation * own, np.full(count, NOBODY)), first, np.inf)
     # A job that never comes lets others end until then.
     never = np.array([np.inf])
-    arrive(Coming(never, np.zeros(1, np.int64), never, never, np.full(1, NOBODY)), 0, when)
+    arrive(Arrivals(never, np.zeros(1, np.int64), never, never, np.full(1, NOBODY)), 0, when)
     rebase(floor, when)
     return floor
 
 
-def line_up(floor: Floor) -> None:
+def put_running_in_line(floor: Floor) -> None:
     """Running jobs enter the line, too, for a policy under which they keep their place in it."""
     for slot in floor.jobs["heap"][: floor.counts[RUNNING]].tolist():
         if floor.jobs["number"][slot] != NOBODY:

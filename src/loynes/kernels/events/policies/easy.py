@@ -7,24 +7,32 @@ A job behind may start now if it ends before that, or takes only servers that th
 import numpy as np
 
 from loynes.kernels.events.ends import drop_first, expect_ends
-from loynes.kernels.events.floor import HEAD, NOBODY, any_free, begin, fits
+from loynes.kernels.events.floor import NOBODY, start
+from loynes.kernels.events.policies.register import policy
 from loynes.kernels.events.uncounted import uncounted
+from loynes.kernels.events.view import any_idle, believed_time, first_in_line, fits, next_in_line, now
 
 
-@uncounted
+@policy(
+    "easy",
+    rank=3,
+    believes_run_times=True,
+    summary="the head has a reservation; others may pass if they do not delay it",
+    reference="Lifka 1995",
+)
 def easy(floor, option):
-    while floor.counts[HEAD] != NOBODY and fits(floor, floor.counts[HEAD]):
-        begin(floor, floor.counts[HEAD])
-    head = floor.counts[HEAD]
-    if head == NOBODY or floor.jobs[head].after == NOBODY or not any_free(floor):
+    while first_in_line(floor) != NOBODY and fits(floor, first_in_line(floor)):
+        start(floor, first_in_line(floor))
+    head = first_in_line(floor)
+    if head == NOBODY or next_in_line(floor, head) == NOBODY or not any_idle(floor):
         return
     reserved = _reserve(floor, head)
-    now, kinds, spare = floor.clock[0], floor.free.size, floor.room[0]
-    slot = floor.jobs[head].after
-    while slot != NOBODY and any_free(floor):
-        behind = floor.jobs[slot].after
+    kinds, spare = floor.free.size, floor.room[0]
+    slot = next_in_line(floor, head)
+    while slot != NOBODY and any_idle(floor):
+        behind = next_in_line(floor, slot)
         if fits(floor, slot):
-            harmless = now + floor.jobs[slot].guess <= reserved
+            harmless = now(floor) + believed_time(floor, slot) <= reserved
             if not harmless:
                 harmless = True
                 for k in range(kinds):
@@ -33,7 +41,7 @@ def easy(floor, option):
                     for k in range(kinds):
                         spare[k] -= floor.need[slot, k]
             if harmless:
-                begin(floor, slot)
+                start(floor, slot)
         slot = behind
 
 
