@@ -9,7 +9,7 @@ from loynes.errors import UsageError
 from loynes.estimate import Estimate, mean_of, probability_from
 from loynes.estimators.chains import spread_of
 from loynes.estimators.measures import ALL_JOBS, Moment, Resource, System, Waits
-from loynes.kernels.events.engine import Simulated
+from loynes.kernels.events.engine import ReplicaRecord
 from loynes.kernels.events.loop import (
     ENDED,
     KINDS,
@@ -32,22 +32,25 @@ Array = NDArray[np.float64]
 SOON = 10.0
 
 
-def waits(model: Model, found: list[Simulated], confidence: float) -> tuple[dict[str, Waits], dict[str, Estimate]]:
-    """Waits and slowdowns of all jobs, and of every class that was seen in two replicas at least."""
+def waits(
+    model: Model, replicas: list[ReplicaRecord], confidence: float
+) -> tuple[dict[str, Waits], dict[str, Estimate]]:
+    """Waits and slowdowns of all jobs, and of every class with jobs in two replicas at least."""
     names = [c.label for c in model.classes]
     groups = [(ALL_JOBS, list(range(len(names)))), *((name, [place]) for place, name in enumerate(names))]
     measured, slowdowns = {}, {}
     for name, classes in groups:
-        seen = [one.seen for one in found if one.seen.sums[classes, ENDED].sum() > 0]
-        if len(seen) < 2:
+        observed = [one.observations for one in replicas if one.observations.sums[classes, ENDED].sum() > 0]
+        if len(observed) < 2:
             continue
-        sums = np.array([one.sums[classes].sum(axis=0) for one in seen])
+        sums = np.array([one.sums[classes].sum(axis=0) for one in observed])
         per_job = sums / sums[:, [ENDED]]
 
-        unit, zero = seen[0].per_unit, np.zeros((len(seen), 1), np.int64)
+        unit, zero = observed[0].per_unit, np.zeros((len(observed), 1), np.int64)
         looks, none = sums[:, ENDED].astype(np.int64), sums[:, [NONE]].astype(np.int64)
         both = [
-            np.array([[getattr(one, bins)[classes].sum(axis=0)] for one in seen]) for bins in ("bins", "response_bins")
+            np.array([[getattr(one, bins)[classes].sum(axis=0)] for one in observed])
+            for bins in ("bins", "response_bins")
         ]
         squares = (sums[:, [WAIT]], sums[:, [WAIT_SQUARE]]), (sums[:, [RESPONSE]], sums[:, [RESPONSE_SQUARE]])
         wait = Tally(unit, looks, *squares[0], none, zero.astype(np.float64), both[0])
@@ -55,15 +58,33 @@ def waits(model: Model, found: list[Simulated], confidence: float) -> tuple[dict
         measured[name] = Waits(
             wait=spread_of(wait, confidence),
             response=spread_of(response, confidence),
-            no_wait=probability_from(per_job[:, NONE], len(seen), confidence),
+            no_wait=probability_from(per_job[:, NONE], len(observed), confidence),
         )
         slowdowns[name] = mean_of(per_job[:, SLOWDOWN], confidence)
     return measured, slowdowns
 
 
-def system(model: Model, found: list[Simulated], confidence: float) -> System:
+def mean_wait(replicas: list[ReplicaRecord], confidence: float) -> Estimate:
+    """The mean wait of all jobs: cheap, for watching a run narrow."""
+    sums = np.array([one.observations.sums.sum(axis=0) for one in replicas])
+    ended = sums[:, ENDED] > 0
+    return mean_of(sums[ended, WAIT] / sums[ended, ENDED], confidence)
+
+
+def paired_difference(
+    replicas: list[ReplicaRecord], baseline: list[ReplicaRecord], confidence: float
+) -> Estimate | None:
+    """Of mean waits, replica by replica, each pair on the same jobs; None where some jobs did not end."""
+    if any(one.overrun for one in (*replicas, *baseline)):
+        return None
+    sums = [np.array([one.observations.sums.sum(axis=0) for one in side]) for side in (replicas, baseline)]
+    means = [side[:, WAIT] / side[:, ENDED] for side in sums]
+    return mean_of(means[0] - means[1], confidence)
+
+
+def system(model: Model, replicas: list[ReplicaRecord], confidence: float) -> System:
     """Averages over time, each with its interval: nothing is taken from formulas here."""
-    sums = np.array([one.seen.time for one in found if one.seen.time[SPAN] > 0])
+    sums = np.array([one.observations.time for one in replicas if one.observations.time[SPAN] > 0])
     if len(sums) < 2:
         raise UsageError("too few jobs to average over time: observe more")
     over = sums / sums[:, [SPAN]]
@@ -85,17 +106,19 @@ def system(model: Model, found: list[Simulated], confidence: float) -> System:
     )
 
 
-def moments(model: Model, rate: float, at: Array, found: list[Simulated], confidence: float) -> tuple[Moment, ...]:
+def moments(
+    model: Model, rate: float, at: Array, replicas: list[ReplicaRecord], confidence: float
+) -> tuple[Moment, ...]:
     """The state at given times, over replicas, and the waits of those that arrive soon after."""
-    states = np.array([one.moments for one in found])
+    states = np.array([one.moments for one in replicas])
     rows = []
     for place, when in enumerate(at):
-        waits = [_soon(one.seen.jobs, float(when), SOON / rate) for one in found]
-        told = _spread(waits, confidence) if sum(map(len, waits)) else (None, None, None)
+        waits = [_soon(one.observations.jobs, float(when), SOON / rate) for one in replicas]
+        spread = _spread(waits, confidence) if sum(map(len, waits)) else (None, None, None)
         scarce = 2 + model.bottleneck
         columns = (0, 1, scarce, scarce + len(model.kinds))
         state = (mean_of(states[:, place, k], confidence).within(0.0, np.inf) for k in columns)
-        rows.append(Moment(float(when), *told, *state))
+        rows.append(Moment(float(when), *spread, *state))
     return tuple(rows)
 
 

@@ -17,8 +17,8 @@ from loynes._version import __version__
 from loynes.errors import LoynesError
 from loynes.inputs.tables import JobTable
 from loynes.kernels.backends import engine_of
-from loynes.kernels.fingerprint import FINGERPRINT
 from loynes.kernels.engine import Task, mapped
+from loynes.kernels.fingerprint import FINGERPRINT
 
 # Counts travel as those that are not 0, where these are few.
 SPARSE = 0.25

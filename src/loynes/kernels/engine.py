@@ -295,8 +295,10 @@ def mapped(state: State, change: Callable[[Any], Any]) -> State:
 
 
 def _flat(value: Any) -> Iterator[Any]:
-    """Arrays and scalars of a task, however deep."""
-    if is_dataclass(value) and not isinstance(value, type):
+    """Arrays and scalars of a task, however deep; a policy says by itself which it is."""
+    if isinstance(key := getattr(value, "key", None), str):
+        yield key
+    elif is_dataclass(value) and not isinstance(value, type):
         for field in fields(value):
             yield from _flat(getattr(value, field.name))
     elif isinstance(value, tuple):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 def fingerprint(package: Path) -> str:
     digest = hashlib.sha256()
-    for folder in ("inputs", "kernels", "kernels/cpu", "kernels/events"):
+    for folder in ("inputs", "kernels", "kernels/cpu", "kernels/events", "kernels/events/policies"):
         for source in sorted((package / folder).glob("*.py")):
             digest.update(source.read_bytes())
     return digest.hexdigest()

@@ -17,16 +17,33 @@ from loynes.kernels.fingerprint import FINGERPRINT
 
 
 class _Cache(FunctionCache):  # type: ignore[misc]  # Numba carries no types
+    def __init__(self, function: Callable[..., Any], key: tuple[Any, ...] | None) -> None:
+        self._own_key = key
+        super().__init__(function)
+
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
+        if self._own_key is not None:
+            return (sig, codegen.magic_tuple(), self._own_key, FINGERPRINT)
         return (*super()._index_key(sig, codegen), FINGERPRINT)
 
 
-def compiled(function: Callable[..., Any], counted: bool = True, inlined: bool = False) -> Any:
-    """The decorator of every kernel; `counted` says whether references to arrays are."""
+def compiled(
+    function: Callable[..., Any],
+    counted: bool = True,
+    inlined: bool = False,
+    cached: bool = True,
+    key: tuple[Any, ...] | None = None,
+) -> Any:
+    """The decorator of every kernel; `counted` says whether references to arrays are.
+
+    A function that closes over compiled ones needs a `key` that tells it from others made at the same place, and a
+    qualified name of its own: Numba would pickle what it closes over, which is never the same twice.
+    """
     # error_model="numpy": a division needs no test for zero, so loops with one still vectorise.
     # _nrt is said in any case: what is not said a function has from the first that calls it.
     dispatcher = njit(nogil=True, error_model="numpy", _nrt=counted, forceinline=inlined)(function)
     # Where neither the package's folder nor the user's cache can be written, every process compiles anew.
-    with suppress(RuntimeError):
-        dispatcher._cache = _Cache(function)
+    if cached:
+        with suppress(RuntimeError):
+            dispatcher._cache = _Cache(function, key)
     return dispatcher

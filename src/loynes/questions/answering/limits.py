@@ -9,20 +9,18 @@ that can be taken for one on its other side, so the interval is a judgement, and
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from loynes.estimate import Estimate, half_width
-from loynes.inputs.tables import job_table
-from loynes.kernels.events.engine import Plan
+from loynes.execution.context import Context
+from loynes.kernels.engine import Engine
+from loynes.kernels.events.engine import run_replicas
 from loynes.model import Model
-from loynes.results.policies import Limit
-from loynes.study.journal import Journal
-from loynes.study.options import asked_rate
-from loynes.study.orders import Order
-from loynes.study.progress import Part, Progress
-from loynes.study.replicas import run_replicas
+from loynes.questions.answering.events import event_task
+from loynes.questions.answering.orders import Order
+from loynes.questions.answering.thresholds import judged_rate
+from loynes.results.records.policies import Limit
 
 REPLICAS = 16
 # The search ends when the limit is known to this share of the ideal rate, or as well as runs can tell.
@@ -36,20 +34,16 @@ MOST_PRESENT = 1 << 13
 MOST_VARIED = 100.0
 
 
-def limit_of(
-    model: Model, order: Order, *, seed: int, executor: Any = None, journal: Journal | None = None, progress: Progress
-) -> Limit:
+def limit_of(model: Model, order: Order, *, seed: int, context: Context) -> Limit:
     """The largest rate a policy can carry: the threshold of the recurrence, or else an estimate."""
-    settled = model.model_copy(update={"scenario": None})
+    steady = model.model_copy(update={"scenario": None})
     if order.policy == "fcfs":
-        asked = asked_rate(settled, None, 0.9, seed=seed, backend="cpu", progress=progress)
-        return Limit(asked.threshold, asked.source)
-    return searched(settled, order, seed=seed, executor=executor, journal=journal, progress=progress)
+        judged = judged_rate(steady, None, 0.9, seed=seed, context=context)
+        return Limit(judged.threshold, judged.source)
+    return searched_limit(steady, order, seed=seed, context=context)
 
 
-def searched(
-    model: Model, order: Order, *, seed: int, executor: Any = None, journal: Journal | None = None, progress: Progress
-) -> Limit:
+def searched_limit(model: Model, order: Order, *, seed: int, context: Context) -> Limit:
     """The same by watching, whatever is known."""
     low, high, spread = 0.0, model.ideal, _spread_of_work(model)
     unsure = {low: 0.0, high: 0.0}  # by which share a rate may be off the limit, where it was judged
@@ -59,9 +53,9 @@ def searched(
     for step in range(steps):
         rate, width = 0.5 * (low + high), (high - low) / model.ideal
         jobs = int(min(max((8.0 * _by_chance(spread, 1) / width) ** 2, LEAST_JOBS), most_jobs))
-        part = Part(progress, step / steps, 1.0 / steps, f"how much {order.policy} can carry")
+        part = context.part(step / steps, 1.0 / steps, f"how much {order.policy} can carry")
         room = 1 << max(MOST_PRESENT, int(4.0 * spread * math.sqrt(jobs)), 4 * model.servers).bit_length()
-        grows, known = _growth(model, order, rate, jobs, room, seed, executor, journal, part)
+        grows, known = _growth(model, order, rate, jobs, room, seed, part.engine)
         chance = 2.0 * _by_chance(spread, jobs)  # blocking adds to it
         unsure[rate] = chance + known if math.isfinite(known) else chance
         low, high = (low, rate) if grows > chance else (rate, high)
@@ -87,19 +81,18 @@ def _by_chance(spread: float, jobs: float) -> float:
 
 
 def _growth(
-    model: Model, order: Order, rate: float, jobs: int, room: int, seed: int, executor: Any, journal: Journal | None,
-    progress: Progress,
-) -> tuple[float, float]:  # fmt: skip
+    model: Model, order: Order, rate: float, jobs: int, room: int, seed: int, engine: Engine
+) -> tuple[float, float]:
     """Which share of the work that comes piles up in the second half of a run, and the half-width of that."""
     end, kinds = jobs / rate, len(model.kinds)
-    plan = Plan(
-        job_table(model, rate), order.policy, order.option, order.inflation, seed, unit=model.mean_service,
-        horizon=end, at=np.array([0.5 * end, end]), limit=room, to_the_end=False,
+    events = event_task(
+        model, rate, order, seed=seed, replicas=np.arange(REPLICAS), horizon=end,
+        at=np.array([0.5 * end, end]), limit=room, to_the_end=False,
     )  # fmt: skip
-    found = run_replicas(plan, REPLICAS, executor=executor, journal=journal, progress=progress)
-    if any(one.overrun for one in found):
+    replicas = run_replicas(events, engine)
+    if any(one.overrun for one in replicas):
         return math.inf, math.inf
-    left = np.array([one.moments[:, 2 + 2 * kinds :] for one in found])  # [replica, moment, kind]
+    left = np.array([one.moments[:, 2 + 2 * kinds :] for one in replicas])  # [replica, moment, kind]
     work = np.array(model.works)
     grown = (left[:, 1] - left[:, 0])[:, work > 0] / (0.5 * jobs * work[work > 0])
     worst = grown[:, int(np.argmax(grown.mean(axis=0)))]

@@ -26,6 +26,8 @@ class Question(BaseModel):
     # Fields that are given without a name, in Python and on the command line.
     positional: ClassVar[tuple[str, ...]] = ("model",)
     examples: ClassVar[tuple[str, ...]] = ()
+    # Where the command line asks it by an option of another command: that command, and the option's field.
+    asked_by: ClassVar[tuple[str, str] | None] = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
