@@ -59,7 +59,7 @@ def question_command(name: str) -> Any:
     others = {one.asked_by[1]: one for one in questions().values() if one.asked_by and one.asked_by[0] == name}
     parameters = _parameters(question)
     for switch, other in others.items():
-        parameters = _parameters(other, switch) | parameters
+        parameters |= {n: one for n, one in _parameters(other, switch).items() if n not in parameters}
     parameters |= _common(question)
 
     def run(**given: Any) -> None:
@@ -104,7 +104,7 @@ def _option(name: str, field: Any, option: Option, prefix: str) -> Any:
     from loynes.questions.asking.question import flag_of
 
     default = option.default or _shown(field.get_default(call_default_factory=True))
-    help_text = prefix + option.help + (f" [default: {default}]" if default else "")
+    help_text = prefix + option.help + (f" (default: {default})" if default else "")
     flag, kind = flag_of(name, option), _base(field.annotation)
     if kind is bool and field.default:
         flag = f"{flag}/--no-{flag.removeprefix('--')}"
