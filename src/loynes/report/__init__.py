@@ -1,5 +1,5 @@
 """A result as one HTML file that needs nothing else: words, charts, tables, and what they rest on."""
 
-from loynes.report.page import page, page_of, write
+from loynes.report.page import page, write
 
-__all__ = ["page", "page_of", "write"]
+__all__ = ["page", "write"]

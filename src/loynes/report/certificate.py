@@ -1,12 +1,16 @@
-"""What an answer rests on, in plain words."""
+"""Why an answer can be trusted, in plain words; and the page of a certificate alone."""
 
 from __future__ import annotations
 
-from typing import Any
+import math
 
-from loynes.report.content import Sure
-from loynes.report.leaves import at, leaf, number
-from loynes.report.words import about, count, percent
+from loynes._version import __version__
+from loynes.report.content import Cell, Content, Grid, Sure, Tile, page_for
+from loynes.report.waits import how_of, intervals
+from loynes.report.words import about, count, sentence
+from loynes.results.charts.certified import charts, tail
+from loynes.results.records import Evaluation
+from loynes.stationary.certificate import Certificate, NoCertificate
 
 LOWER = (
     "Without a certificate nothing bounds the workload from above: the waits below are lower bounds, "
@@ -21,101 +25,126 @@ PERFECT = (
     "Every sample was followed from the past until a chain started empty and one started above the long-run workload "
     "had met. What “above” rests on is the certificate."
 )
+ASSUMED = (
+    "Assumed: services have exponential moments, which their laws say; and a Student bound for the mean of "
+    "exp(theta Y) over independent blocks holds, which is sure to {sure:.6f}."
+)
 
 
-def explained(data: dict[str, Any]) -> Sure:
-    """Of an evaluation, or of samples."""
-    certificate = data.get("certificate")
-    intervals = _intervals(data)
-    if not isinstance(certificate, dict):
-        why = str(data.get("why") or "the method used does not give one")
-        return Sure([f"There is no certificate: {why}.", LOWER, *intervals])
-    sentences = [PERFECT if data.get("method") == "perfect" else BOUNDED, *intervals]
-    return Sure(sentences, terms(certificate))
+def explained(certificate: Certificate | None, why: str, method: str, *more: str) -> Sure:
+    """Of an evaluation, or of samples; `why` there is no certificate."""
+    if certificate is None:
+        why = why or "the method used does not give one"
+        return Sure([f"There is no certificate: {why}.", LOWER, *more])
+    return Sure([PERFECT if method == "perfect" else BOUNDED, *more], terms(certificate))
 
 
-def terms(certificate: dict[str, Any]) -> list[tuple[str, str, str]]:
+def terms(certificate: Certificate) -> list[tuple[str, str, str]]:
     """Term, value, meaning."""
-    found: list[tuple[str, str, str]] = []
-    theta, block = number(certificate.get("theta")), number(certificate.get("block"))
-    if theta is not None:
-        half = f", so half as likely every {about(0.693147 / theta)} units of time" if theta > 0 else ""
-        meaning = f"How fast large workloads become unlikely: the chance of more than x falls like exp(−theta x){half}."
-        found.append(("theta", f"{theta:.6g}", meaning))
-    if block is not None:
-        blocks = number(certificate.get("blocks"))
-        checked = f" This was checked on {count(blocks, 'block')} of its own." if blocks else ""
-        meaning = (
+    c = certificate
+    half = f", so half as likely every {about(math.log(2.0) / c.theta)} units of time" if c.theta > 0 else ""
+    rows = [
+        (
+            "theta",
+            f"{c.theta:.6g}",
+            f"How fast large workloads become unlikely: the chance of more than x falls like exp(−theta x){half}.",
+        ),
+        (
+            "block",
+            count(c.block, "job"),
             "Jobs are taken in blocks of this length. If a whole block needs less time than it takes to arrive, on "
-            "average, the cluster as a whole lies below a simple queue whose customers are blocks." + checked
-        )
-        found.append(("block", count(block, "job"), meaning))
-    drift = number(certificate.get("drift"))
-    if drift is not None:
-        found.append(
-            (
-                "drift",
-                f"{drift:.4g}".replace("-", "−"),
-                "Below zero: blocks go faster than they come, with room to spare.",
-            )
-        )
-    burn_in = number(certificate.get("burn_in"))
-    if burn_in is not None:
+            "average, the cluster as a whole lies below a simple queue whose customers are blocks. "
+            f"This was checked on {count(c.blocks, 'block')} of its own.",
+        ),
+        (
+            "drift",
+            f"{c.drift:.4g}".replace("-", "−"),
+            "Below zero: blocks go faster than they come, with room to spare.",
+        ),
+    ]
+    if c.burn_in is not None:
         meaning = "So many jobs were run and thrown away before anything was measured, in both chains."
-        found.append(("burn-in", count(burn_in, "job"), meaning))
-    distance = leaf(certificate, "distance")
-    if distance is not None:
-        if burn_in is not None:
-            meaning = (
-                "The share of pairs of chains that had not met after the burn-in: how far the state then can be from "
-                "the long run. Where a pair is still apart, both its chains are counted, so the intervals stay right."
-            )
-        else:
-            meaning = "The chance, at most, that a sample differs from one of the long run."
-        found.append(("distance", f"{about(distance.estimate)}, at most {_small(distance.high)}", meaning))
-    return found
+        rows.append(("burn-in", count(c.burn_in, "job"), meaning))
+    if c.distance is not None:
+        meaning = (
+            "The chance, at most, that a sample differs from one of the long run."
+            if c.burn_in is None
+            else "The share of pairs of chains that had not met after the burn-in: how far the state then can be from "
+            "the long run. Where a pair is still apart, both its chains are counted, so the intervals stay right."
+        )
+        rows.append(("distance", f"{about(c.distance.estimate)}, at most {_small(c.distance.high)}", meaning))
+    return rows
 
 
 def _small(value: float) -> str:
-    return f"{value:.2g}" if value < float("inf") else "1"
+    return f"{value:.2g}" if value < math.inf else "1"
 
 
-def _intervals(data: dict[str, Any]) -> list[str]:
-    confidence, replicas = number(data.get("confidence")), number(data.get("replicas"))
-    if confidence is None:
-        return []
-    base = f" They come from {count(replicas, 'independent replica')}." if replicas else ""
-    return [f"Each interval holds the true value with {percent(confidence, 7)} confidence.{base}"]
-
-
-def of_several(named: list[tuple[str, Any]]) -> Sure:
+def of_several(evaluations: list[Evaluation]) -> Sure:
     """Of the evaluations that a sweep, a plan or a comparison is made of."""
-    have = [(name, data) for name, data in named if isinstance(data, dict)]
-    certified = [name for name, data in have if isinstance(data.get("certificate"), dict)]
-    sentences = []
-    if have:
-        share = "Every" if len(certified) == len(have) else f"{len(certified)} of {len(have)}"
-        verb = "evaluation has" if share == "Every" else "evaluations have"
-        sentences.append(f"{share} {verb} a certificate.")
-    if certified:
-        sentences.append(BOUNDED)
-    reasons = {str(data.get("why")) for _, data in have if not isinstance(data.get("certificate"), dict)}
-    sentences += [f"Elsewhere there is none: {why}." for why in sorted(reasons) if why not in ("", "None")]
-    if len(certified) < len(have):
-        sentences.append(LOWER)
-    sentences += _intervals(have[0][1])[:1] if have else []
-    distances = [leaf(data, "certificate", "distance") for _, data in have]
-    highest = [d.high for d in distances if d is not None]
-    burn_ins = [n for _, data in have if (n := number(at(data, "certificate", "burn_in"))) is not None]
-    found = []
+    if not evaluations:
+        return Sure(["Nothing was evaluated."])
+    certified = [one.certificate for one in evaluations if one.certificate is not None]
+    every = len(certified) == len(evaluations)
+    share = "Every evaluation has" if every else f"{len(certified)} of {len(evaluations)} evaluations have"
+    reasons = sorted({one.why for one in evaluations if one.certificate is None and one.why})
+    sentences = [
+        f"{share} a certificate.",
+        *([BOUNDED] if certified else []),
+        *(f"Elsewhere there is none: {why}." for why in reasons),
+        *([] if every else [LOWER]),
+        intervals(evaluations[0].confidence, evaluations[0].replicas),
+    ]
+    burn_ins = [c.burn_in for c in certified if c.burn_in is not None]
+    distances = [c.distance.high for c in certified if c.distance is not None]
+    rows = []
     if burn_ins:
-        span = count(max(burn_ins), "job") if min(burn_ins) == max(burn_ins) else _span(min(burn_ins), max(burn_ins))
-        found.append(("burn-in", span, "So many jobs were run and thrown away before anything was measured."))
-    if highest:
+        least, most = min(burn_ins), max(burn_ins)
+        span = count(most, "job") if least == most else f"{least:,} to {count(most, 'job')}"
+        rows.append(("burn-in", span, "So many jobs were run and thrown away before anything was measured."))
+    if distances:
         meaning = "How far the state after the burn-in can be from the long run, in the worst of the evaluations."
-        found.append(("distance", f"at most {_small(max(highest))}", meaning))
-    return Sure(sentences, found)
+        rows.append(("distance", f"at most {_small(max(distances))}", meaning))
+    return Sure(sentences, rows)
 
 
-def _span(low: float, high: float) -> str:
-    return f"{low:,.10g} to {count(high, 'job')}"
+@page_for(Certificate)
+def content(result: Certificate) -> Content:
+    rows = [[Cell(name), Cell.of(value)] for name, value in result.figures]
+    likely = [(p, (math.log(1.0 / p) + (result.log_mgf if result.flat else 0.0)) / result.theta) for p in TAILS]
+    quantiles = [[Cell.of(x), Cell.of(tail(result, x))] for _, x in likely]
+    return Content(
+        kind="certify",
+        title="What bounds the workload from above",
+        facts=[count(result.block, "job") + " a block", count(result.blocks, "block")],
+        summary=[sentence(line) for line in " ".join(str(result).splitlines()).split(". ")],
+        tiles=[
+            Tile("theta", f"{result.theta:.4g}", "decay of the bound"),
+            *(Tile(f"exceeded with chance {p:g}, at most", about(x), "units of time") for p, x in likely[:2]),
+        ],
+        charts=charts(result),
+        grids=[
+            Grid("Figures", ("quantity", "value"), rows),
+            Grid("The bound", ("workload x", "chance of more, at most"), quantiles),
+        ],
+        sure=Sure([ASSUMED.format(sure=result.sure)], terms(result)),
+        how=how_of(version=__version__),
+    )
+
+
+TAILS = (1e-2, 1e-3, 1e-4, 1e-6)
+
+
+@page_for(NoCertificate)
+def none(result: NoCertificate) -> Content:
+    return Content(
+        kind="certify",
+        title="Nothing bounds the workload from above",
+        facts=[],
+        summary=[f"There is no certificate: {result.why}."],
+        tiles=[],
+        charts=[],
+        grids=[],
+        sure=Sure([LOWER]),
+        how=how_of(version=__version__),
+    )

@@ -1,136 +1,117 @@
-"""The page of a comparison: B minus A, with the interval of the difference."""
+"""The page of a comparison: second minus first, with the interval of the difference."""
 
 from __future__ import annotations
 
-from typing import Any
+import math
 
 from loynes.estimate import Estimate
 from loynes.report.certificate import of_several
-from loynes.report.content import Cell, Content, Grid, Tile, rows_chart
-from loynes.report.evaluation import UNIT, waits_grid
-from loynes.report.leaves import ALL, MEASURES, Data, at, leaf, model_name, number, texts, triple
-from loynes.report.reproduce import command_of, how_of
+from loynes.report.content import Cell, Content, Grid, Tile, page_for
+from loynes.report.waits import UNIT, how_of, needs_of, waits_grid
 from loynes.report.words import about, between, listed, percent
+from loynes.results.charts.comparison import charts, compared, differences, minus
+from loynes.results.charts.measures import METRICS
+from loynes.results.comparison import Comparison
 
 
-def content(data: Data, asked: Data | None = None) -> Content:
-    a, b = _names(data)
-    different = data.get("differences")
-    rows = [(ALL, at(different, "overall")), *(at(different, "classes") or {}).items()]
-    measures = [m for m in MEASURES if any(leaf(waits, *m.path) is not None for _, waits in rows)]
-    chart = rows_chart(
-        f"{b} minus {a}",
-        "difference",
-        [m.label for m in measures],
-        [(name, [triple(leaf(waits, *m.path)) for m in measures]) for name, waits in rows],
-        zero=True,
-        confidence=number(data.get("confidence")),
-        note=f"Left of zero: less with “{b}”. Hollow marks: the interval holds zero, so there may be no difference.",
-    )
-    sides = [(a, data.get("a")), (b, data.get("b"))]
+@page_for(Comparison)
+def content(result: Comparison) -> Content:
+    a, b = result.names
+    sides = [
+        (name if side.model.label == name else f"{name}: {side.model.label}", side)
+        for name, side in zip(result.names, (result.a, result.b), strict=True)
+    ]
+    metrics = compared(result)
+    rows = [[Cell(name), *(Cell.of(minus(one, m)) for m in metrics)] for name, one in differences(result)]
     return Content(
         kind="compare",
         title=f"{a} against {b}",
-        facts=[f"{name}{_of(name, side)}{_at(side)}" for name, side in sides],
-        summary=_sentences(data, f"“{a}”", f"“{b}”", rows),
-        tiles=_tiles(data),
-        charts=[chart] if measures else [],
-        grids=[_grid(rows, measures, a, b), *_system(data, a, b)]
-        + [waits_grid(side, f"Waits by class: {name}") for name, side in sides if isinstance(side, dict)],
-        sure=of_several(sides),
-        models=[(f"{name}{_of(name, side)}", at(side, "model", "definition")) for name, side in sides],
-        command=command_of(data, "compare", asked),
-        how=how_of(data),
-        warnings=texts(data.get("warnings")),
-    )
+        facts=[f"{name} at rate {side.rate:.6g}" for name, side in sides],
+        summary=_sentences(result),
+        tiles=_tiles(result),
+        charts=charts(result),
+        grids=[
+            Grid(f"Differences: {b} minus {a}", ("class", *(m.label for m in metrics)), rows, pinned=1),
+            _system(result),
+            *(waits_grid(side, needs_of(side.model), f"Waits by class: {name}") for name, side in sides),
+        ],
+        sure=of_several([result.a, result.b]),
+        models=[(name, side.model) for name, side in sides],
+        how=how_of(
+            version=result.version, method=result.a.method, backend=result.a.backend, seed=result.seed,
+            confidence=result.confidence, jobs=result.a.jobs + result.b.jobs, seconds=result.seconds,
+        ),
+        warnings=list(result.warnings),
+    )  # fmt: skip
 
 
-def _names(data: Data) -> tuple[str, str]:
-    given = texts(data.get("names"))
-    return (given[0], given[1]) if len(given) == 2 else ("A", "B")
-
-
-def _of(name: str, side: Any) -> str:
-    return "" if model_name(side) == name else f": {model_name(side)}"
-
-
-def _at(side: Any) -> str:
-    rate = number(at(side, "rate"))
-    return "" if rate is None else f" at rate {rate:.6g}"
-
-
-def _clear(value: Estimate) -> bool:
+def clear(value: Estimate) -> bool:
+    """Whether a difference is surely one."""
     return value.low > 0 or value.high < 0
 
 
-def _sentences(data: Data, a: str, b: str, rows: list[tuple[str, Any]]) -> list[str]:
-    said = []
-    mean, before = leaf(data, "differences", "overall", "wait", "mean"), leaf(data, "a", "overall", "wait", "mean")
-    if mean is not None:
-        moves = "shorter" if mean.estimate < 0 else "longer"
-        share = f" or {percent(abs(mean.estimate) / before.estimate)}" if before and before.estimate > 0 else ""
-        if _clear(mean):
-            sure = between(_size(mean), data.get("confidence"))
-            said.append(f"With {b} the mean wait is {about(abs(mean.estimate))}{sure}{share} {moves} than with {a}.")
-        else:
-            said.append(
-                f"Between {a} and {b} no difference of the mean wait can be told"
-                f"{between(mean, data.get('confidence'))}."
-            )
-    found = [(name, leaf(waits, "wait", "mean")) for name, waits in rows[1:]]
-    groups: dict[str, list[str]] = {"shorter": [], "longer": [], "not told apart": []}
-    for name, value in found:
-        if value is not None:
-            key = "not told apart" if not _clear(value) else "shorter" if value.estimate < 0 else "longer"
-            groups[key].append(name)
-    everyone = {key: len(names) == len(found) for key, names in groups.items()}
-    parts = [f"{key} for {'all' if everyone[key] else listed(names)}" for key, names in groups.items() if names]
-    if len(found) > 1 and parts:
-        said.append(f"By class, waits with {b} are " + "; ".join(parts) + ".")
-    loss = leaf(data, "differences", "system", "hol_loss")
-    if loss is not None:
-        more = "more" if loss.estimate > 0 else "fewer"
-        verb = f"loses {about(abs(loss.estimate))} {more} servers" if _clear(loss) else "loses about as many servers"
-        said.append(
-            f"{b} {verb} to head-of-line blocking than {a}." if _clear(loss) else f"{b} {verb} to blocking as {a}."
-        )
-    said.append(
-        "Both were driven by the same random numbers, so the interval of a difference is narrower than theirs. " + UNIT
-    )
-    return said
-
-
-def _size(value: Estimate) -> Estimate:
-    """Of a difference that is clear, its size."""
+def size_of(value: Estimate) -> Estimate:
+    """The size of a difference that is clear."""
     return value if value.estimate >= 0 else Estimate(-value.estimate, -value.high, -value.low)
 
 
-def _tiles(data: Data) -> list[Tile]:
+def _sentences(result: Comparison) -> list[str]:
+    a, b = (f"“{name}”" for name in result.names)
+    mean, before = result.overall.wait["mean"], result.a.overall.wait.mean.estimate
+    sentences = []
+    if clear(mean):
+        share = f" or {percent(abs(mean.estimate) / before)}" if 0 < before < math.inf else ""
+        size = f"{about(abs(mean.estimate))}{between(size_of(mean), result.confidence)}{share}"
+        sentences.append(f"With {b} the mean wait is {size} {_side(mean)} than with {a}.")
+    else:
+        ends = between(mean, result.confidence)
+        sentences.append(f"Between {a} and {b} no difference of the mean wait can be told{ends}.")
+    groups: dict[str, list[str]] = {"shorter": [], "longer": [], "not told apart": []}
+    for name, one in result.classes.items():
+        value = one.wait["mean"]
+        groups[_side(value) if clear(value) else "not told apart"].append(name)
+    parts = [
+        f"{key} for {'all' if len(names) == len(result.classes) else listed(names)}"
+        for key, names in groups.items()
+        if names
+    ]
+    if len(result.classes) > 1:
+        sentences.append(f"By class, waits with {b} are {'; '.join(parts)}.")
+    loss = result.system["hol_loss"]
+    if clear(loss):
+        more = "more" if loss.estimate > 0 else "fewer"
+        sentences.append(f"{b} loses {about(abs(loss.estimate))} {more} servers to head-of-line blocking than {a}.")
+    else:
+        sentences.append(f"{b} loses about as many servers to blocking as {a}.")
+    paired = "Both were driven by the same random numbers, so the interval of a difference is narrower than theirs. "
+    return [*sentences, paired + UNIT]
+
+
+def _side(value: Estimate) -> str:
+    return "shorter" if value.estimate < 0 else "longer"
+
+
+def _tiles(result: Comparison) -> list[Tile]:
+    waits, systems = (result.a.overall, result.b.overall), (result.a.system, result.b.system)
+    changes = [
+        (METRICS["wait.mean"], waits, result.overall.wait["mean"]),
+        (METRICS["wait.p99"], waits, result.overall.wait["p99"]),
+        (METRICS["hol_loss"], systems, result.system["hol_loss"]),
+    ]
     tiles = []
-    for label, path in (
-        ("mean wait", ("overall", "wait", "mean")),
-        ("p99 of the wait", ("overall", "wait", "p99")),
-        ("HOL loss", ("system", "hol_loss")),
-    ):
-        change = leaf(data, "differences", *path)
-        if change is not None:
-            sides = [leaf(data, side, *path) for side in ("a", "b")]
-            detail = " → ".join("?" if one is None else about(one.estimate) for one in sides)
-            sign = "+" if change.estimate > 0 else ""
-            tiles.append(Tile(f"{label}: change", f"{sign}{about(change.estimate)}", detail))
+    for metric, sides, change in changes:
+        detail = " → ".join(about(metric.get(side).estimate) for side in sides)
+        sign = "+" if change.estimate > 0 else ""
+        tiles.append(Tile(f"{metric.label}: change", f"{sign}{about(change.estimate)}", detail))
     return tiles
 
 
-def _grid(rows: list[tuple[str, Any]], measures: list[Any], a: str, b: str) -> Grid:
-    lines = [[Cell(name), *(Cell.of(leaf(waits, *m.path)) for m in measures)] for name, waits in rows]
-    return Grid(f"Differences: {b} minus {a}", ("class", *(m.label for m in measures)), lines, pinned=1)
-
-
-def _system(data: Data, a: str, b: str) -> list[Grid]:
-    system = at(data, "differences", "system")
-    names = [name for name in system if name != "resources"] if isinstance(system, dict) else []
+def _system(result: Comparison) -> Grid:
+    a, b = result.names
     rows = []
-    for name in names:
-        values = [leaf(data, "a", "system", name), leaf(data, "b", "system", name), leaf(system, name)]
-        rows.append([Cell(name.replace("_", " ").replace("hol", "HOL")), *map(Cell.of, values)])
-    return [Grid("The cluster", ("quantity", a, b, f"{b} minus {a}"), rows)] if rows else []
+    for name, change in result.system.items():
+        metric = METRICS.get(name)
+        sides = [None if metric is None else metric.get(side.system) for side in (result.a, result.b)]
+        label = name.replace("_", " ") if metric is None else metric.label
+        rows.append([Cell(label), *map(Cell.of, (*sides, change))])
+    return Grid("The cluster", ("quantity", a, b, f"{b} minus {a}"), rows)

@@ -1,13 +1,19 @@
-"""What a page says, before it is HTML: every kind of result becomes one of these."""
+"""A page before it is HTML: every kind of result becomes one of these."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
+from loynes.errors import UsageError
 from loynes.estimate import Estimate
-from loynes.report.leaves import Triple
-from loynes.report.words import cell
+from loynes.model.cluster import Model
+from loynes.report.words import NONE, cell
+from loynes.results.charts.chart import Chart
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -18,17 +24,20 @@ class Cell:
     value: float | None = None
 
     @classmethod
-    def of(cls, value: Any) -> Cell:
-        if isinstance(value, Estimate) or value is None:
-            return cls(cell(value), None if value is None else value.estimate)
-        if isinstance(value, float | int) and not isinstance(value, bool):
-            return cls(f"{value:,.10g}" if float(value).is_integer() else f"{value:.6g}", float(value))
-        return cls(str(value))
+    def of(cls, value: Estimate | float | str | None) -> Cell:
+        """An estimate with its error, a number, or a text; a dash where there is no finite number."""
+        if isinstance(value, str):
+            return cls(value)
+        if value is None or not math.isfinite(value.estimate if isinstance(value, Estimate) else value):
+            return cls(NONE)
+        if isinstance(value, Estimate):
+            return cls(cell(value), value.estimate)
+        return cls(f"{value:,.10g}" if float(value).is_integer() else f"{value:.6g}", float(value))
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A table; rows of `pinned` stay on top however it is sorted."""
+    """A table; rows of `pinned` stay on top however it is sorted, the note stands under the title."""
 
     title: str
     columns: tuple[str, ...]
@@ -39,7 +48,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Tile:
-    """A figure to be seen first."""
+    """A figure that catches the eye."""
 
     label: str
     value: str
@@ -48,13 +57,13 @@ class Tile:
 
 @dataclass(frozen=True)
 class Sure:
-    """What the answer rests on: sentences, then terms with their values and meanings."""
+    """Why the answer can be trusted: sentences, then terms with their values and meanings."""
 
     sentences: list[str]
     terms: list[tuple[str, str, str]] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Content:
     """A page, top to bottom."""
 
@@ -63,47 +72,30 @@ class Content:
     facts: list[str]
     summary: list[str]
     tiles: list[Tile]
-    charts: list[dict[str, Any]]
+    charts: list[Chart]
     grids: list[Grid]
     sure: Sure
-    models: list[tuple[str, Any]]  # heading, and a model's definition or text
-    command: list[str]
     how: list[tuple[str, str]]  # seed, version, ...
-    warnings: list[str]
+    models: list[tuple[str, Model]] = field(default_factory=list)  # heading and model
+    warnings: list[str] = field(default_factory=list)
 
 
-# Colours of a chart: the ink of the text for all jobs, then the palette in turn.
-INK = -1
-# Rows that a chart can hold and still be read; the table has all of them.
-MOST_ROWS = 40
-# Lines that are drawn before anybody asks for more.
-SHOWN_AT_FIRST = 7
+PAGES: dict[type, Callable[[Any], Content]] = {}
 
 
-def rows_chart(
-    title: str,
-    axis: str,
-    measures: list[str],
-    rows: list[tuple[str, list[Triple | None]]],
-    **more: Any,
-) -> dict[str, Any]:
-    """A row of marks with interval bars for every name; `together` shows all measures, else one is selected."""
-    note, colours = more.pop("note", ""), more.pop("colours", {})
-    if len(rows) > MOST_ROWS:
-        note = f"{note} The first {MOST_ROWS} of {len(rows)} rows; the table has all.".strip()
-    listed = [
-        {"label": name, "values": values} | ({"colour": colours[name]} if name in colours else {})
-        for name, values in rows[:MOST_ROWS]
-    ]
-    return {"kind": "rows", "title": title, "axis": axis, "measures": measures, "rows": listed, "note": note} | more
+def page_for(kind: type[R]) -> Callable[[Callable[[R], Content]], Callable[[R], Content]]:
+    """Enter the function that makes the page of a class of results."""
+
+    def enter(content: Callable[[R], Content]) -> Callable[[R], Content]:
+        PAGES[kind] = content
+        return content
+
+    return enter
 
 
-def parts_chart(title: str, bars: list[dict[str, Any]], note: str = "") -> dict[str, Any]:
-    """What a whole is made of: busy, lost and idle servers."""
-    return {"kind": "parts", "title": title, "bars": bars, "note": note}
-
-
-def part(label: str, value: Estimate | None, colour: str) -> dict[str, Any]:
-    ends = None if value is None else [max(value.estimate, 0.0), value.low, value.high]
-    finite = None if ends is None else [x if abs(x) != float("inf") else None for x in ends]
-    return {"label": label, "value": finite, "colour": colour}
+def content_of(result: object) -> Content:
+    """The page of any result."""
+    make = next((PAGES[kind] for kind in type(result).__mro__ if kind in PAGES), None)
+    if make is None:
+        raise UsageError("there is no report of this kind of result")
+    return make(result)

@@ -1,101 +1,115 @@
-"""The command line that gives the same answer again, and what else it depends on."""
+"""The command line that gives the same answer again.
+
+Every result is to say it itself, as `command_lines()`; until then it is put together here from what the record holds.
+"""
 
 from __future__ import annotations
 
 import json
 import shlex
 from pathlib import Path
-from typing import Any
 
-from loynes.report.leaves import at, number, texts
-from loynes.report.words import about, duration, percent
+from loynes.results.comparison import Comparison
+from loynes.results.exact import Exact
+from loynes.results.fit import FittedModel
+from loynes.results.plan import Plan
+from loynes.results.policies import PolicyComparison
+from loynes.results.records import Evaluation, Threshold
+from loynes.results.replay import Replay
+from loynes.results.samples import SampleFile
+from loynes.results.simulation import Simulation
+from loynes.results.sweep import Sweep
+from loynes.study.check import Check
 
+Options = dict[str, object]
 MODEL = "model.toml"
-MODELS = "a.toml b.toml"
-# What does not change the numbers, or is in the model that the page shows.
-_NOT_ASKED = ("max_jobs", "discipline", "backend")
-# Of a comparison: how the second model came about, and the first one's load; the page has both models and the rate.
-_OF_PAIRS = ("names", "second", "load_a", "load", "without", "change", "changes", "rate")
+# What does not change the numbers, or is in the models that the page shows.
+_IN_MODELS = ("max_jobs", "discipline", "backend", "names", "second", "load_a", "without", "change", "changes")
+_FLAGS = {"objectives": "slo", "start": "from"}
 
 
-def asked_of(path: str | Path) -> dict[str, Any] | None:
+def again(result: object, question: Options | None = None) -> list[str]:
+    """The command lines; `question` is what a run folder says was asked, and says more than the record."""
+    if hasattr(result, "command_lines"):
+        return list(result.command_lines())
+    command, files, options = _of_record(result)
+    if question is not None and command and isinstance(asked := question.get("options"), dict):
+        kept = {name: value for name, value in asked.items() if name not in _IN_MODELS}
+        options = kept if not isinstance(result, Comparison) else options | _without_load(kept)
+    return [f"loynes {command} {files}{_words(options)}"] if command else []
+
+
+def asked_of(path: str | Path) -> Options | None:
     """What a run folder says was asked; None where there is none that can be read."""
     try:
-        asked = json.loads((Path(path) / "run.json").read_text(encoding="utf-8"))
+        question = json.loads((Path(path) / "run.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return asked if isinstance(asked, dict) and isinstance(asked.get("options"), dict) else None
+    return question if isinstance(question, dict) and isinstance(question.get("options"), dict) else None
 
 
-def command_of(data: dict[str, Any], command: str, asked: dict[str, Any] | None) -> list[str]:
-    """One line a command; the model is the one that the page shows."""
-    if asked is not None and asked.get("command") == command:
-        said = {name: value for name, value in asked["options"].items() if name not in _NOT_ASKED}
-    else:
-        said = _known(data, command)
-    if command == "compare":
-        rates = {number(at(data, side, "rate")) for side in ("a", "b")}
-        shared = {"rate": rates.pop()} if len(rates) == 1 else {}
-        said = shared | {name: value for name, value in said.items() if name not in _OF_PAIRS}
-    if command == "policies":
-        command = "compare"
-        said = {"policies": ",".join(texts(said.pop("policies", None)))} | _of_policies(said)
-        return [f"loynes {command} {MODEL}{_options(said)}"]
-    return [f"loynes {command} {MODELS if command == 'compare' else MODEL}{_options(said)}"]
+def _without_load(options: Options) -> Options:
+    return {name: value for name, value in options.items() if name not in ("load", "rate")}
 
 
-def _of_policies(said: dict[str, Any]) -> dict[str, Any]:
-    """What is by default is not said."""
-    limits = {"no_limits": True} if said.get("limits") is False else {}
-    return {
-        name: value for name, value in said.items() if name != "limits" and (name, value) != ("inflation", 1.0)
-    } | limits
+def _of_record(result: object) -> tuple[str, str, Options]:
+    """Command, files, and the options that a record tells."""
+    match result:
+        case Threshold() as r:
+            order = {} if r.discipline == "fcfs" else {"discipline": r.discipline}
+            return "stability", MODEL, {**order, "confidence": r.confidence, "seed": r.seed}
+        case Evaluation() as r:
+            return "evaluate", MODEL, {"rate": r.rate, "method": r.method, "confidence": r.confidence, "seed": r.seed}
+        case SampleFile() as r:
+            return "sample", MODEL, {"rate": r.rate, "method": r.method, "samples": r.samples, "seed": r.seed}
+        case Sweep() as r:
+            axes = {name: list(dict.fromkeys(point.config[name] for point in r.points)) for name in r.vary}
+            rates: Options = {f"{name}s": axes.pop(name) for name in ("load", "rate") if name in axes}
+            return "sweep", MODEL, {**rates, "vary": axes, "confidence": r.confidence, "seed": r.seed}
+        case Plan() as r:
+            rate = {} if r.vary == "rate" else {"rate": r.rate}
+            goals = {"slo": [goal.text for goal in r.objectives], "vary": r.vary}
+            return "plan", MODEL, {**goals, **rate, "confidence": r.confidence, "seed": r.seed}
+        case Comparison() as r:
+            rate = {"rate": r.a.rate} if r.a.rate == r.b.rate else {}
+            return "compare", "a.toml b.toml", {**rate, "confidence": r.confidence, "seed": r.seed}
+        case PolicyComparison() as r:
+            limits = {} if r.limits else {"no_limits": True}
+            options = {"policies": ",".join(r.policies), "rates": sorted({point.rate for point in r.points})}
+            return "compare", MODEL, {**options, **limits, "confidence": r.confidence, "seed": r.seed}
+        case Simulation() as r:
+            times: Options = {"horizon": r.horizon, "at": [moment.time for moment in r.moments]}
+            run: Options = {"policy": r.policy, "rate": r.rate, "start": r.start, **times, "replicas": r.replicas}
+            return "simulate", MODEL, {**run, "confidence": r.confidence, "seed": r.seed}
+        case Replay() as r:
+            by = {} if r.by == "need" else {"by": r.by}
+            numbers = {} if r.policy == "fcfs" else {"policy": r.policy, **_policy_numbers(r)}
+            return "replay", shlex.quote(r.source), {"servers": r.servers, **by, **numbers}
+        case Exact() as r:
+            return "exact", MODEL, {"rate": r.rate}
+        case FittedModel() as r:
+            return "fit", shlex.quote(r.source), {"law": r.law}
+        case Check():
+            return "check", MODEL, {}
+    return "", "", {}
 
 
-def _known(data: dict[str, Any], command: str) -> dict[str, Any]:
-    """What a result alone tells of its question."""
-    said: dict[str, Any] = {}
-    match command:
-        case "sweep":
-            values: dict[str, list[Any]] = {name: [] for name in texts(data.get("vary"))}
-            for point in data.get("points") or []:
-                for name in values:
-                    value = at(point, "config", name)
-                    if value not in values[name]:
-                        values[name].append(value)
-            for name, axis in (("load", "loads"), ("rate", "rates")):
-                if name in values:
-                    said[axis] = values.pop(name)
-            said["vary"] = values
-        case "plan":
-            said["slo"] = [at(goal, "text") for goal in data.get("objectives") or []]
-            said["vary"] = data.get("vary")
-            if data.get("vary") != "rate":
-                said["rate"] = data.get("rate")
-        case "evaluate" | "sample":
-            said = {name: data.get(name) for name in ("rate", "method", "samples")}
-        case "simulate":
-            said = {name: data.get(name) for name in ("policy", "rate", "start", "horizon")}
-            said["at"] = [at(moment, "time") for moment in data.get("moments") or []]
-            said |= {name: value for name, value in (data.get("details") or {}).items() if said["horizon"] is None}
-        case "policies":
-            said = {"policies": data.get("policies"), "limits": bool(data.get("limits"))}
-            said["rates"] = sorted(
-                {rate for p in data.get("points") or [] if (rate := number(at(p, "rate"))) is not None}
-            )
-        case "stability":
-            said = {"discipline": data.get("discipline")} if data.get("discipline") != "fcfs" else {}
-    return said | {name: data.get(name) for name in ("confidence", "seed") if data.get(name) is not None}
+def _policy_numbers(result: Replay) -> Options:
+    """A policy's numbers; requested times are what it believes in by default."""
+    by_request = str(result.details.get("believed", "")).startswith("requested")
+    names = ("window", "threshold", *(() if by_request else ("inflation",)))
+    return {name: f"{result.details[name]:g}" for name in names if name in result.details}
 
 
-def _options(said: dict[str, Any]) -> str:
+def _words(options: Options) -> str:
+    """Options as a shell reads them; what is None, False or empty is left out."""
     words: list[str] = []
-    for name, value in said.items():
-        flag = "--" + {"objectives": "slo", "start": "from"}.get(name, name).replace("_", "-")
-        if name in ("loads", "rates", "at") and isinstance(value, list):
-            value = ",".join(_plain(x) for x in value)
+    for name, value in options.items():
+        flag = "--" + _FLAGS.get(name, name).replace("_", "-")
+        if name in ("loads", "rates", "at", "policies") and isinstance(value, list) and value:
+            value = ",".join(map(_plain, value))
         if isinstance(value, dict):
-            value = [f"{key}={','.join(_plain(x) for x in values)}" for key, values in value.items()]
+            value = [f"{key}={','.join(map(_plain, values))}" for key, values in value.items()]
         if value is True:
             words.append(flag)
         elif value is not None and value is not False:
@@ -104,25 +118,6 @@ def _options(said: dict[str, Any]) -> str:
     return "".join(f" {word}" for word in words)
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     # Seventeen digits where they are needed: another rate is another question.
     return repr(value) if isinstance(value, float) else str(value)
-
-
-def how_of(data: dict[str, Any], *more: tuple[str, str]) -> list[tuple[str, str]]:
-    """Term and value: what the numbers depend on, and what they cost."""
-    found: list[tuple[str, str]] = list(more)
-    for name in ("method", "backend", "seed"):
-        if data.get(name) is not None:
-            found.append((name, str(data[name])))
-    confidence, jobs, seconds = (number(data.get(name)) for name in ("confidence", "jobs", "seconds"))
-    if confidence is not None:
-        found.append(("confidence", percent(confidence, 7)))
-    if jobs is not None:
-        found.append(("jobs computed", about(jobs)))
-    if seconds is not None:
-        found.append(("time taken", duration(seconds)))
-    if at(data, "model", "hash"):
-        found.append(("model hash", str(at(data, "model", "hash"))))
-    found.append(("loynes", str(data.get("version") or "unknown version")))
-    return found

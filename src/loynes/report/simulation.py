@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
 
-from loynes.report.content import Cell, Content, Grid, Sure
-from loynes.report.evaluation import (
+from loynes.report.content import Cell, Content, Grid, Sure, page_for
+from loynes.report.waits import (
     UNIT,
     cluster_facts,
     extremes,
+    how_of,
+    intervals,
     losses,
-    servers_chart,
+    needs_of,
     system_grid,
-    tiles,
     typical,
-    waits_chart,
+    wait_tiles,
     waits_grid,
 )
-from loynes.report.leaves import Data, Measure, at, everyone, leaf, model_name, number, texts, triple
-from loynes.report.reproduce import command_of, how_of
-from loynes.report.words import about, between, count, percent
+from loynes.report.words import about, between
+from loynes.results.charts.measures import everyone, units_of
+from loynes.results.charts.simulation import AT_MOMENTS, charts
+from loynes.results.simulation import Simulation
 
 EVENTS = (
     "Events were run one after the other: arrivals, ends of jobs, and after each the policy said who starts. Replicas "
@@ -30,112 +32,70 @@ BIAS = (
     "that after the burn-in is not bounded."
 )
 OVER_TIME = "All replicas begin in the same way and are followed over time; averages are over that time."
-AT_MOMENTS = (
-    Measure("mean wait of those who come", ("wait",)),
-    Measure("median wait of those who come", ("wait_p50",)),
-    Measure("p95 of the wait of those who come", ("wait_p95",)),
-    Measure("jobs waiting", ("jobs_waiting",)),
-    Measure("jobs in system", ("jobs_in_system",)),
-    Measure("busy servers", ("busy_servers",)),
-    Measure("HOL loss (servers)", ("hol_loss",)),
-)
 
 
-def content(data: Data, asked: Data | None = None) -> Content:
-    rate, name, policy = number(data.get("rate")), model_name(data), str(data.get("policy") or "fcfs")
-    facts = [*cluster_facts(data)[:-1], policy, *([f"rate {rate:.6g}"] if rate is not None else [])]
-    moments, horizon = _moments(data), number(data.get("horizon"))
-    facts.append(f"from {data.get('start') or 'empty'}" + ("" if horizon is None else f" to time {horizon:g}"))
+@page_for(Simulation)
+def content(result: Simulation) -> Content:
+    until = "" if result.horizon is None else f" to time {result.horizon:g}"
+    settled = result.horizon is None and result.start == "empty"
     return Content(
         kind="simulate",
-        title=f"{name}: {policy}, event by event",
-        facts=facts,
-        summary=_sentences(data, policy, moments),
-        tiles=tiles(data),
-        charts=[*_over_time(data, moments), waits_chart(data), *servers_chart(data)],
-        grids=[*_scenario(data), *_at_moments(moments), waits_grid(data), _slowdowns(data), system_grid(data)],
-        sure=_sure(data, horizon),
-        models=[(name, at(data, "model", "definition"))],
-        command=command_of(data, "simulate", asked),
-        how=how_of(data),
-        warnings=texts(data.get("warnings")),
-    )
+        title=f"{result.model.label}: {result.policy}, event by event",
+        facts=[
+            *cluster_facts(result.model)[:-1],
+            result.policy,
+            f"rate {result.rate:.6g}",
+            f"from {result.start}{until}",
+        ],
+        summary=_sentences(result),
+        tiles=wait_tiles(result, result.system, result.confidence),
+        charts=charts(result),
+        grids=[
+            *_scenario(result),
+            *_at_moments(result),
+            waits_grid(result, needs_of(result.model)),
+            _slowdowns(result),
+            system_grid(result.system),
+        ],
+        sure=Sure([EVENTS, BIAS if settled else OVER_TIME, intervals(result.confidence, result.replicas)]),
+        models=[(result.model.label, result.model)],
+        how=how_of(
+            version=result.version, method="simulate", seed=result.seed, confidence=result.confidence,
+            jobs=result.jobs, seconds=result.seconds, model=result.model,
+        ),
+        warnings=list(result.warnings),
+    )  # fmt: skip
 
 
-def _moments(data: Data) -> list[Data]:
-    return [m for m in data.get("moments") or [] if isinstance(m, dict) and number(m.get("time")) is not None]
-
-
-def _sentences(data: Data, policy: str, moments: list[Data]) -> list[str]:
-    said = []
-    told, mean = typical(data.get("overall")), leaf(data, "overall", "wait", "mean")
-    if told:
-        said.append(f"Under {policy}, {told}.")
-    if mean is not None:
-        said.append(f"The mean wait is {about(mean.estimate)}{between(mean, data.get('confidence'))}.")
-    found = [(m["time"], wait) for m in moments if (wait := leaf(m, "wait")) is not None]
-    if len(found) > 1:
-        least, most = (pick(found, key=lambda one: one[1].estimate) for pick in (min, max))
-        said.append(
-            f"Over time, those who come at {most[0]:g} wait longest, {about(most[1].estimate)} on average; those who "
-            f"come at {least[0]:g} least, {about(least[1].estimate)}."
+def _sentences(result: Simulation) -> list[str]:
+    mean = result.overall.wait.mean
+    sentences = [f"Under {result.policy}, {typical(result.overall)}."]
+    if math.isfinite(mean.estimate):
+        sentences.append(f"The mean wait is {about(mean.estimate)}{between(mean, result.confidence)}.")
+    waits = [(m.time, m.wait.estimate) for m in result.moments if m.wait and math.isfinite(m.wait.estimate)]
+    if len(waits) > 1:
+        least, most = (pick(waits, key=lambda moment: moment[1]) for pick in (min, max))
+        sentences.append(
+            f"Over time, those who come at {most[0]:g} wait longest, {about(most[1])} on average; those who come at "
+            f"{least[0]:g} least, {about(least[1])}."
         )
-    said += [text for text in (extremes(data), losses(data)) if text]
-    return [*said, UNIT]
+    return [*sentences, *extremes(result.classes), *losses(result.system, units_of(result.model)), UNIT]
 
 
-def _over_time(data: Data, moments: list[Data]) -> list[dict[str, Any]]:
-    if len(moments) < 2:
-        return []
-    marks = [
-        {"config": [number(m["time"])], "values": [[triple(leaf(m, *one.path))] for one in AT_MOMENTS], "why": ""}
-        for m in moments
-    ]
-    return [
-        {
-            "kind": "lines",
-            "title": "Over time",
-            "note": "Bands are intervals.",
-            "measures": [one.label for one in AT_MOMENTS],
-            "vary": ["time"],
-            "against": 0,
-            "limits": [None],
-            "series": [{"label": "all jobs", "shown": True}],
-            "points": marks,
-            "log": False,
-            "confidence": number(data.get("confidence")),
-        }
-    ]
+def _at_moments(result: Simulation) -> list[Grid]:
+    rows = [[Cell.of(m.time), *(Cell.of(get(m)) for get in AT_MOMENTS.values())] for m in result.moments]
+    return [Grid("Over time", ("time", *AT_MOMENTS), rows)] if rows else []
 
 
-def _at_moments(moments: list[Data]) -> list[Grid]:
-    rows = [[Cell.of(number(m["time"])), *(Cell.of(leaf(m, *one.path)) for one in AT_MOMENTS)] for m in moments]
-    return [Grid("Over time", ("time", *(one.label for one in AT_MOMENTS)), rows)] if rows else []
-
-
-def _scenario(data: Data) -> list[Grid]:
-    from loynes.model.cluster import Model
-
-    try:
-        changes = Model.model_validate(at(data, "model", "definition")).scenario or ()
-    except ValueError:
-        return []
+def _scenario(result: Simulation) -> list[Grid]:
     rows = [
-        [Cell(c.label), Cell.of(c.since), Cell("for ever") if c.until is None else Cell.of(c.until)] for c in changes
+        [Cell(change.label), Cell.of(change.since), Cell.of("for ever" if change.until is None else change.until)]
+        for change in result.model.scenario or ()
     ]
     return [Grid("Scenario", ("change", "from", "until"), rows)] if rows else []
 
 
-def _slowdowns(data: Data) -> Grid:
-    rows = [[Cell(name), Cell.of(leaf(data, "slowdown", name))] for name, _ in everyone(data)]
+def _slowdowns(result: Simulation) -> Grid:
+    rows = [[Cell(name), Cell.of(result.slowdown[name])] for name, _ in everyone(result)]
     note = "Response over service. Its mean is infinite where services can be arbitrarily short."
     return Grid("Slowdowns", ("class", "mean slowdown"), rows, pinned=1, note=note)
-
-
-def _sure(data: Data, horizon: float | None) -> Sure:
-    confidence, replicas = number(data.get("confidence")), number(data.get("replicas"))
-    said = [EVENTS, BIAS if horizon is None and data.get("start") == "empty" else OVER_TIME]
-    if confidence is not None:
-        base = f" They come from {count(replicas, 'independent replica')}." if replicas else ""
-        said.append(f"Each interval holds the true value with {percent(confidence, 7)} confidence.{base}")
-    return Sure(said)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
 
 from loynes.estimate import Estimate
 from loynes.results.table import shown
@@ -23,10 +23,10 @@ def about(value: float, digits: int = 3) -> str:
 
 
 def percent(share: float, digits: int = 3) -> str:
-    return f"{100 * share:.{digits}g}%"
+    return f"{100 * share:.{digits}g}%" if math.isfinite(share) else NONE
 
 
-def count(value: Any, one: str, many: str | None = None) -> str:
+def count(value: float, one: str, many: str | None = None) -> str:
     """1 server, 20 servers."""
     return f"{value:,.10g} {one if value == 1 else many or one + 's'}"
 
@@ -39,16 +39,21 @@ def duration(seconds: float) -> str:
     return f"{about(seconds)} seconds"
 
 
-def cell(value: Estimate | None) -> str:
+def cell(value: Estimate) -> str:
     """An estimate in a table."""
-    return NONE if value is None else shown(value).replace("-", "−") if value.estimate < 0 else shown(value)
+    return shown(value).replace("-", "−") if value.estimate < 0 else shown(value)
 
 
-def between(value: Estimate, confidence: Any, how: Any = about) -> str:
+def sentence(text: str) -> str:
+    """With a capital letter and one full stop."""
+    return f"{text[0].upper()}{text[1:].rstrip('.')}." if text else ""
+
+
+def between(value: Estimate, confidence: float | None, how: Callable[[float], str] = about) -> str:
     """The interval in brackets, nothing where the value is exact."""
     if value.low == value.high:
         return ""
-    sure = f"{percent(confidence, 7)}: " if isinstance(confidence, float) else ""
+    sure = "" if confidence is None else f"{percent(confidence, 7)}: "
     match math.isfinite(value.low), math.isfinite(value.high):
         case True, True:
             low, high = _apart(value.low, value.high) if how is about else (how(value.low), how(value.high))
@@ -68,8 +73,8 @@ def _apart(low: float, high: float) -> tuple[str, str]:
         if abs(apart - (high - low)) <= 0.1 * (high - low):
             break
     small = max(abs(low), abs(high)) < 1e-4 or max(abs(low), abs(high)) >= 1e6
-    found = [f"{low:.4g}", f"{high:.4g}"] if small else ends
-    return found[0].replace("-", "−"), found[1].replace("-", "−")
+    texts = [f"{low:.4g}", f"{high:.4g}"] if small else ends
+    return texts[0].replace("-", "−"), texts[1].replace("-", "−")
 
 
 def listed(names: list[str], most: int = 4) -> str:

@@ -120,7 +120,7 @@ const CHARTS = {};
 
 function mount(figure, spec) {
   const chart = CHARTS[spec.kind];
-  const state = { hidden: new Set(), off: new Set(), measure: 0, log: Boolean(spec.log), against: spec.against || 0, slice: {} };
+  const state = { hidden: new Set(), off: new Set(), measure: spec.first || 0, log: Boolean(spec.log), against: spec.against || 0, slice: {} };
   (spec.series || []).forEach((series, i) => series.shown === false && state.hidden.add(i));
   const controls = add(figure, "div", { class: "controls" });
   const canvas = add(figure, "div", { class: "canvas" });

@@ -3,13 +3,12 @@
 const DASHES = ["", "dashed", "dotted"];
 const MARGIN = { left: 58, right: 16, top: 30, bottom: 48 };
 
-function seriesStyle(spec, i) {
-  if (spec.kind === "lines" && i === 0) return { colour: "ink", shape: "circle", line: "thick" };
-  const own = spec.series[i].colour;
-  const n = own === undefined ? (spec.kind === "lines" ? i - 1 : i) : own;
+function seriesStyle(i) {
+  if (i === 0) return { colour: "ink", shape: "circle", line: "thick" };
+  const n = i - 1;
   return {
     colour: `c${n % PALETTE}`,
-    shape: spec.kind === "lines" ? SHAPES[(i + Math.floor(i / PALETTE)) % SHAPES.length] : undefined,
+    shape: SHAPES[(i + Math.floor(i / PALETTE)) % SHAPES.length],
     line: DASHES[Math.floor(n / PALETTE) % DASHES.length],
   };
 }
@@ -29,10 +28,12 @@ function verticalAxis(svg, scale, left, right) {
 CHARTS.lines = {
   controls(spec, state, parent, redraw, rebuild) {
     const bar = add(parent, "div", { class: "bar" });
-    choice(bar, "show", spec.measures, state.measure, (i) => {
-      state.measure = i;
-      redraw();
-    });
+    if (spec.measures.length > 1) {
+      choice(bar, "show", spec.measures, state.measure, (i) => {
+        state.measure = i;
+        redraw();
+      });
+    }
     if (spec.vary.length > 1) {
       choice(bar, "against", spec.vary, state.against, (i) => {
         state.against = i;
@@ -50,7 +51,7 @@ CHARTS.lines = {
     });
     logSwitch(bar, state, redraw);
     const names = spec.series.map((series) => series.label);
-    if (names.length > 1) chips(parent, spec.names || "Classes", names, (i) => seriesStyle(spec, i), state.hidden, redraw);
+    if (names.length > 1) chips(parent, spec.names || "Classes", names, seriesStyle, state.hidden, redraw);
   },
 
   draw(spec, state, svg, width) {
@@ -64,25 +65,22 @@ CHARTS.lines = {
     const categories = points.every((point) => finite(point.config[axis])) ? null : distinct(points.map((p) => p.config[axis]));
     const place = (point) => (categories ? categories.indexOf(point.config[axis]) : point.config[axis]);
     points.sort((a, b) => place(a) - place(b));
-    const limit = spec.limits[axis];
-    const across = acrossScale(points.map(place), categories, limit, left, right, width);
     const shown = spec.series.map((_, i) => i).filter((i) => !state.hidden.has(i));
+    const limits = categories ? [] : spec.limits.filter((limit) => holds(limit, state, shown));
+    const across = acrossScale(points.map(place), categories, limits, left, right, width);
     const valueOf = (point, i) => point.values[state.measure]?.[i];
     const values = points.flatMap((point) => shown.map((i) => valueOf(point, i)).filter(Boolean));
     const middles = values.map((v) => v[0]);
     const most = Math.max(...middles.filter(finite)) * 3;
     const ends = values.flatMap((v) => [v[1], v[2]]).filter((v) => finite(v) && v <= most && (!state.log || v > 0));
     const up = scaleOver([...middles, ...ends], state.log, bottom, top, 6, true);
+    for (const span of spec.spans) stretch(span, svg, across, top, bottom);
     verticalAxis(svg, up, left, right);
     const texts = categories ? (tick) => shortened(String(categories[tick]), Math.floor((right - left) / categories.length / 7)) : null;
-    horizontalAxis(svg, across, top, bottom, spec.vary[axis] || "", texts);
+    horizontalAxis(svg, across, top, bottom, spec.axes[axis] || "", texts);
     draw(svg, "text", { class: "label", x: 0, y: 12 }, spec.measures[state.measure]);
-    if (finite(limit) && !categories && limit <= across.high + 1e-12) {
-      const x = across.at(limit);
-      draw(svg, "line", { class: "limit", x1: x, x2: x, y1: top - 4, y2: bottom });
-      draw(svg, "text", { class: "limit-name", x: Math.min(x, right), y: 12, "text-anchor": x > width * 0.6 ? "end" : "middle" }, `unstable from ${said(limit)}`);
-    }
     const hits = [];
+    for (const limit of limits) hits.push(...limitLine(spec, limit, limits.length, svg, across, top, bottom, width));
     for (const i of [...shown].reverse()) hits.push(...oneLine(spec, state, svg, i, points, place, valueOf, across, up));
     hits.push(...unanswered(spec, svg, points.filter((p) => p.values.every((row) => row.every((v) => !v))), place, across, top, axis));
     hits.sort((a, b) => a.x0 - b.x0 || a.y0 - b.y0);
@@ -90,19 +88,46 @@ CHARTS.lines = {
   },
 };
 
-function acrossScale(places, categories, limit, left, right, width) {
+// Whether a limit belongs to what is shown: its axis is across, its series is there, what else is varied is as chosen.
+function holds(limit, state, shown) {
+  if (limit.axis !== state.against || !(limit.series === null || shown.includes(limit.series))) return false;
+  return limit.where.every((v, i) => v === null || !(i in state.slice) || i === state.against || same(v, state.slice[i]));
+}
+
+function limitLine(spec, limit, count, svg, across, top, bottom, width) {
+  if (limit.at > across.high + 1e-12 || limit.at < across.low) return [];
+  const x = across.at(limit.at);
+  const colour = limit.series === null ? "" : seriesStyle(limit.series).colour;
+  draw(svg, "line", { class: `limit ${colour}`, x1: x, x2: x, y1: top - 4, y2: bottom });
+  const text = `${limit.label} ${said(limit.at)}`;
+  if (count === 1) {
+    draw(svg, "text", { class: "limit-name", x, y: 12, "text-anchor": x > width * 0.6 ? "end" : "middle" }, text);
+  }
+  return [{ x0: x - 2, x1: x + 2, y0: top - 4, y1: top + 6, lines: [text] }];
+}
+
+function stretch(span, svg, across, top, bottom) {
+  const [x0, x1] = [across.at(span.since), across.at(span.until)];
+  if (!(x1 > x0)) return;
+  draw(svg, "rect", { class: "allowed", x: x0, width: x1 - x0, y: top, height: bottom - top });
+  const room = Math.floor((x1 - x0) / 7);
+  if (room > 2) draw(svg, "text", { class: "tick", x: x0 + 4, y: top + 13 }, shortened(span.label, room));
+}
+
+function acrossScale(places, categories, limits, left, right, width) {
   const count = width < 480 ? 5 : 8;
   if (categories) {
     const scale = linear(-0.5, Math.max(categories.length - 0.5, 0.5), left, right, 4);
     return { ...scale, ticks: categories.map((_, i) => i) };
   }
   const [low, high] = [Math.min(...places), Math.max(...places)];
-  const near = finite(limit) && limit > high && limit <= high + 0.35 * (high - low || high);
-  return linear(low === high ? low * 0.9 : low, near ? limit : low === high ? low * 1.1 : high, left, right, count);
+  const near = limits.map((limit) => limit.at).filter((at) => at > high && at <= high + 0.35 * (high - low || high));
+  const end = Math.max(low === high ? low * 1.1 : high, ...near);
+  return linear(low === high ? low * 0.9 : low, end, left, right, count);
 }
 
 function oneLine(spec, state, svg, i, points, place, valueOf, across, up) {
-  const style = seriesStyle(spec, i);
+  const style = seriesStyle(i);
   const group = draw(svg, "g", { class: `series ${style.colour}`, "data-series": i });
   const hits = [];
   const runs = [[]];
@@ -124,7 +149,7 @@ function oneLine(spec, state, svg, i, points, place, valueOf, across, up) {
         const [y1, y2] = [finite(value[1]) ? up.at(value[1]) : up.at(up.low), finite(value[2]) ? up.at(value[2]) : up.at(up.high)];
         draw(group, "line", { class: "interval", x1: x, x2: x, y1, y2 });
       }
-      mark(group, style.shape, x, y, i ? 3.6 : 4.2, "");
+      if (spec.marks) mark(group, style.shape, x, y, i ? 3.6 : 4.2, "");
       const at = spec.vary.map((name, k) => `${name} ${valueText(point.config[k])}`).join(", ");
       const told = `${spec.measures[state.measure]}: ${said(value[0], halfOf(value))}`;
       hits.push(around(x, y, 4, [`${spec.series[i].label}, ${at}`, told, interval(value, spec.confidence)]));
@@ -143,48 +168,63 @@ function unanswered(spec, svg, points, place, across, top, axis) {
 
 CHARTS.steps = {
   controls(spec, state, parent, redraw) {
-    if (spec.series.length < 2) return;
-    const names = spec.series.map((series) => series.label);
-    chips(parent, "Series", names, (i) => seriesStyle(spec, i), state.hidden, redraw);
+    const all = spec.panels.flatMap((panel) => panel.series);
+    if (all.length < 2) return;
+    chips(parent, "Series", all.map((one) => one.label), (i) => ({ colour: all[i].colour, line: "" }), state.hidden, redraw);
   },
 
   draw(spec, state, svg, width) {
-    const [left, right, top] = [MARGIN.left, width - MARGIN.right, MARGIN.top];
-    const height = Math.round(Math.min(Math.max(width * 0.36, 230), 340));
-    const bottom = height - MARGIN.bottom;
+    const [left, right] = [MARGIN.left, width - MARGIN.right];
     const across = linear(0, Math.max(...spec.end.filter(finite)), left, right, width < 480 ? 4 : 8);
-    const shown = spec.series.map((_, i) => i).filter((i) => !state.hidden.has(i));
-    const values = shown.flatMap((i) => spec.series[i].values);
-    const up = scaleOver(spec.top ? [...values, spec.top.value] : values, false, bottom, top, 5, true);
-    verticalAxis(svg, up, left, right);
-    horizontalAxis(svg, across, top, bottom, spec.axis);
-    draw(svg, "text", { class: "label", x: 0, y: 12 }, spec.unit);
-    if (spec.top) {
-      const y = up.at(spec.top.value);
-      draw(svg, "line", { class: "limit", x1: left, x2: right, y1: y, y2: y });
-      draw(svg, "text", { class: "limit-name", x: right, y: y - 6, "text-anchor": "end" }, spec.top.label);
-    }
+    const tall = Math.round(Math.min(Math.max(width * 0.3, 170), 260));
     const hits = [];
-    for (const i of shown) hits.push(...oneStaircase(spec, svg, i, across, up));
+    let [top, number, bottom] = [MARGIN.top, 0, 0];
+    spec.panels.forEach((panel, k) => {
+      const shown = panel.series.filter((_, i) => !state.hidden.has(number + i));
+      number += panel.series.length;
+      bottom = top + (k ? tall * 0.7 : tall);
+      const stacks = stacked(shown);
+      const values = stacks.length ? stacks.at(-1).map(([, high]) => high) : [0];
+      const up = scaleOver(panel.top ? [...values, panel.top.value] : values, false, bottom, top, k ? 4 : 5, true);
+      verticalAxis(svg, up, left, right);
+      horizontalAxis(svg, across, top, bottom, k === spec.panels.length - 1 ? spec.axis : "");
+      draw(svg, "text", { class: "label", x: 0, y: top - 16 }, panel.series.length > 1 ? panel.unit : panel.series[0].label);
+      if (panel.top) {
+        const y = up.at(panel.top.value);
+        draw(svg, "line", { class: "limit", x1: left, x2: right, y1: y, y2: y });
+        draw(svg, "text", { class: "limit-name", x: right, y: y - 6, "text-anchor": "end" }, panel.top.label);
+      }
+      shown.forEach((one, i) => hits.push(...oneStaircase(spec, svg, one, stacks[i], across, up)));
+      top = bottom + 58;
+    });
     hits.sort((a, b) => a.x0 - b.x0 || a.y0 - b.y0);
-    return { height, hits };
+    return { height: bottom + MARGIN.bottom, hits };
   },
 };
 
-function oneStaircase(spec, svg, i, across, up) {
-  const style = seriesStyle(spec, i);
-  const group = draw(svg, "g", { class: `series ${style.colour}`, "data-series": i });
+// From where to where each series reaches in every window, one on top of the other.
+function stacked(shown) {
+  let floor = [];
+  return shown.map((one) => {
+    const spans = one.values.map((value, k) => [floor[k] || 0, (floor[k] || 0) + (finite(value) ? value : 0)]);
+    floor = spans.map(([, high]) => high);
+    return spans;
+  });
+}
+
+function oneStaircase(spec, svg, one, spans, across, up) {
+  const group = draw(svg, "g", { class: `series ${one.colour}` });
   const hits = [];
   let path = "";
   let area = "";
-  spec.series[i].values.forEach((value, k) => {
+  one.values.forEach((value, k) => {
     const [from, to] = [spec.begin[k], spec.end[k]];
     if (![value, from, to].every(finite)) return;
-    const [x0, x1, y] = [across.at(from), across.at(to), up.at(value)];
+    const [x0, x1, y0, y] = [across.at(from), across.at(to), up.at(spans[k][0]), up.at(spans[k][1])];
     path += `${path ? "L" : "M"}${x0} ${y}L${x1} ${y}`;
-    area += `M${x0} ${up.at(0)}L${x0} ${y}L${x1} ${y}L${x1} ${up.at(0)}Z`;
+    area += `M${x0} ${y0}L${x0} ${y}L${x1} ${y}L${x1} ${y0}Z`;
     const when = `${said(from)} to ${said(to)} ${spec.axis.split(" ")[0]}`;
-    hits.push({ x0, x1, y0: y - 3, y1: y + 3, lines: [spec.series[i].label, said(value), when] });
+    hits.push({ x0, x1, y0: y - 3, y1: y + 3, lines: [one.label, said(value), when] });
   });
   if (area) draw(group, "path", { class: "band", d: area });
   if (path) draw(group, "path", { class: "line", d: path });

@@ -1,0 +1,111 @@
+"""The page of an exact answer."""
+
+from __future__ import annotations
+
+import math
+
+from loynes.estimate import Estimate
+from loynes.report.content import Cell, Content, Grid, Sure, Tile, page_for
+from loynes.report.threshold import capacity_tiles, sentences
+from loynes.report.waits import UNIT, cluster_facts, how_of
+from loynes.report.words import about, percent
+from loynes.results.charts.exact import charts, losses
+from loynes.results.charts.measures import units_of
+from loynes.results.exact import ClassWait, Exact
+from loynes.results.tidy import ALL_JOBS
+
+EXACT = (
+    "These are numbers without intervals: the equations of a Markov chain were solved, or a formula was evaluated. "
+    "They share no code with the samplers, which they are there to check."
+)
+
+
+@page_for(Exact)
+def content(result: Exact) -> Content:
+    kinds = losses(result)
+    at_rate = [] if result.rate is None else [f"rate {result.rate:.6g}", f"load {percent(result.load or 0.0)}"]
+    chain = [f"chain of {result.states:,} states"] if result.states else []
+    first = [] if result.overall is None else [Tile("mean wait", about(result.overall.mean))]
+    return Content(
+        kind="exact",
+        title=f"{result.model.label}: exact figures",
+        facts=[*cluster_facts(result.model), *at_rate, *chain],
+        summary=[
+            *_waits(result),
+            *sentences(Estimate.exact(result.threshold), result.model.ideal, kinds, units_of(result.model), None),
+            UNIT,
+        ],
+        tiles=[
+            *first,
+            Tile("limit", about(result.threshold, 6), "jobs a unit of time"),
+            *capacity_tiles(result.utilization, kinds, result.model.ideal),
+        ],
+        charts=charts(result),
+        grids=[_classes(result), _figures(result, kinds), *_jobs(result)],
+        sure=Sure([EXACT, *_error(result)]),
+        models=[(result.model.label, result.model)],
+        how=how_of(version=result.version, method=result.method, seconds=result.seconds, model=result.model),
+        warnings=list(result.warnings),
+    )
+
+
+def _waits(result: Exact) -> list[str]:
+    if result.overall is None or result.load is None:
+        return []
+    start = f"{percent(result.overall.no_wait)} of all jobs start at once"
+    return [f"At {percent(result.load)} of what it can take, the mean wait is {about(result.overall.mean)}; {start}."]
+
+
+def _error(result: Exact) -> list[str]:
+    if result.error is None or not math.isfinite(result.error):
+        return []
+    return [f"Busy servers, which are known beforehand, came out right but for a relative error of {result.error:.1g}."]
+
+
+def _classes(result: Exact) -> Grid:
+    tails = () if result.overall is None else tuple(result.overall.exceeds)
+
+    def cells(waits: ClassWait | None) -> list[Cell]:
+        if waits is None:
+            return [Cell.of(None) for _ in range(3 + len(tails))]
+        return [Cell.of(x) for x in (waits.mean, waits.variance, waits.no_wait, *(waits.exceeds.get(t) for t in tails))]
+
+    columns = ("mean wait", "variance", "no wait", *(f"wait > {x:.15g}" for x in tails))
+    waiting = result.overall is not None
+    total = math.fsum(result.throughput.values())
+    rows = [[Cell(ALL_JOBS), Cell(""), Cell.of(total), *(cells(result.overall) if waiting else [])]]
+    rows += [
+        [
+            Cell(c.label),
+            Cell(c.need_text, float(c.need_text) if c.need_text.isdecimal() else None),
+            Cell.of(result.throughput[c.label]),
+            *(cells(result.classes.get(c.label)) if waiting else []),
+        ]
+        for c in result.model.classes
+    ]
+    return Grid("By class", ("class", "need", "rate when full", *(columns if waiting else ())), rows, pinned=1)
+
+
+def _figures(result: Exact, kinds: dict[str, Estimate]) -> Grid:
+    rows: list[tuple[str, float | Estimate | None]] = [
+        ("limit", result.threshold),
+        ("limit without blocking", result.model.ideal),
+        ("largest utilization", result.utilization),
+        *((f"{kind} lost when saturated", loss) for kind, loss in kinds.items()),
+        ("rate", result.rate),
+        ("load", result.load),
+        ("mean jobs in system", result.mean_jobs),
+        ("HOL loss", result.hol_loss),
+    ]
+    shown = [[Cell(name), Cell.of(value)] for name, value in rows if value is not None]
+    return Grid("Figures", ("quantity", "value"), shown)
+
+
+def _jobs(result: Exact) -> list[Grid]:
+    rows = [[Cell.of(n), Cell.of(p)] for n, p in enumerate(result.jobs[:MOST_JOBS])]
+    more = len(result.jobs) - MOST_JOBS
+    note = f"{more:,} larger numbers are left out." if more > 0 else ""
+    return [Grid("Jobs in the system", ("jobs", "probability"), rows, note=note)] if rows else []
+
+
+MOST_JOBS = 30

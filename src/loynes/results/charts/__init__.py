@@ -1,0 +1,32 @@
+"""Charts of results: records that a page's script and matplotlib draw alike."""
+
+from loynes.errors import UsageError
+from loynes.results.charts import (
+    certified,
+    check,
+    comparison,
+    evaluation,
+    exact,
+    fitted,
+    plan,
+    policies,
+    replay,
+    samples,
+    simulation,
+    sweep,
+    threshold,
+)
+from loynes.results.charts.chart import Chart
+from loynes.results.charts.register import maker_of
+
+__all__ = ["Chart", "charts_of"]
+_FILLED = (certified, check, comparison, evaluation, exact, fitted, plan, policies, replay, samples, simulation, sweep,
+           threshold)  # fmt: skip
+
+
+def charts_of(result: object) -> list[Chart]:
+    """The charts of any result; the first is its picture."""
+    make = maker_of(result)
+    if make is None:
+        raise UsageError("there is no picture of this kind of result")
+    return make(result)

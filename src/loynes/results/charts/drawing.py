@@ -1,0 +1,331 @@
+"""Charts as pictures; matplotlib is loaded only here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import singledispatch
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from loynes.errors import UsageError
+from loynes.estimate import Estimate
+from loynes.results.charts import charts_of
+from loynes.results.charts.chart import SHOWN_AT_FIRST, Bar, Chart, Lines, Parts, Place, Row, Rows, Steps, decades
+from loynes.results.files import whole_file
+from loynes.results.table import shown
+from loynes.results.tidy import ALL_JOBS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe and Ito's colours, which people with any kind of colour vision tell apart; black is for all jobs, and limits.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F")
+NAMED = {f"c{n}": colour for n, colour in enumerate(COLOURS)} | {
+    "busy": "#0072B2", "lost": "#D55E00", "idle": "#c9c9c6", "allowed": "#009E73",
+}  # fmt: skip
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+DASHED = (0, (4, 3))
+STYLE = {
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#e3e6ea",
+    "grid.linewidth": 0.8,
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+    "svg.hashsalt": "loynes",
+    "svg.fonttype": "none",
+}
+# Letters of all names under an axis that fit beside each other.
+MOST_LETTERS = 72
+LONGEST_NAME = 28
+
+
+def draw(chart: Chart, ax: Axes | None = None) -> Axes:
+    """A chart on the axes given, or on new ones; returns the axes."""
+    size = (7.0, 1.5 + 0.75 * len(chart.bars)) if isinstance(chart, Parts) else (7.0, 4.0)
+    ax = axes(ax, figsize=size)
+    _draw(chart, ax)
+    return ax
+
+
+def picture(result: object, ax: Axes | None = None) -> Axes:
+    """The first of a result's charts, which is its picture."""
+    charts = charts_of(result)
+    if not charts:
+        raise UsageError("there is nothing to draw in this result")
+    return draw(charts[0], ax)
+
+
+def save_picture(result: object, path: str | Path) -> None:
+    """A result's picture as a .png, .svg or .pdf file, the same bytes for the same result."""
+    plt = pyplot()
+    ending = Path(path).suffix.lower().removeprefix(".")
+    with plt.rc_context(STYLE | {"backend": "agg"}), whole_file(path) as draft:
+        figure: Any = picture(result).figure
+        dateless = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(ending)
+        figure.savefig(draft, dpi=150, format=ending, metadata=dateless)
+        plt.close(figure)
+
+
+def axes(ax: Axes | None = None, **options: Any) -> Axes:
+    """The axes given, or new ones in the house's style."""
+    plt = pyplot()
+    if ax is not None:
+        return ax
+    with plt.rc_context(STYLE):
+        made: Axes = plt.subplots(**{"figsize": (7, 4), "layout": "constrained"} | options)[1]
+    return made
+
+
+def pyplot() -> Any:
+    """matplotlib.pyplot; a usage error where it is not installed."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise UsageError("plots need matplotlib: pip install 'loynes[plot]'") from None
+    return plt
+
+
+@singledispatch
+def _draw(chart: Chart, ax: Axes) -> None:
+    raise UsageError(f"there is no drawer of {chart.kind}")
+
+
+@_draw.register(Rows)
+def _rows(chart: Rows, ax: Axes) -> None:
+    rows = [*chart.drawn[chart.pinned :], *chart.drawn[: chart.pinned]]
+    measures = chart.first or tuple(range(len(chart.measures)))
+    shift = 0.16 if len(measures) < 5 else 0.6 / len(measures)
+    for place, m in enumerate(measures):
+        label = chart.measures[m]
+        for colour, hollow in dict.fromkeys(_look(chart, row, m, place) for row in rows):
+            group = [
+                (at + shift * (place - 0.5 * (len(measures) - 1)), value)
+                for at, row in enumerate(rows)
+                if (value := row.values[m]) is not None
+                and math.isfinite(value.estimate)
+                and _look(chart, row, m, place) == (colour, hollow)
+            ]
+            if group:
+                ax.errorbar(
+                    [x for x, _ in group], [v.estimate for _, v in group], yerr=_bars([v for _, v in group]),
+                    fmt=MARKERS[place % len(MARKERS)], color=colour, capsize=3, label=label,
+                    fillstyle="none" if hollow else "full",
+                )  # fmt: skip
+                label = "_nolegend_"
+    names = [_short(row.label) for row in rows]
+    tilted = len(names) > 8 or sum(map(len, names)) > MOST_LETTERS
+    ax.set_xticks(range(len(names)), names, rotation=30 if tilted else 0, ha="right" if tilted else "center")
+    ax.set_xlim(-0.5, len(names) - 0.5)
+    if chart.zero:
+        ax.axhline(0.0, color="black", linewidth=0.9)
+    else:
+        ax.set_ylim(bottom=0)
+    if chart.bound is not None:
+        low, high = ax.get_ylim()
+        high = max(high, 1.15 * chart.bound)
+        ax.axhline(chart.bound, color="black", linewidth=0.9, linestyle=DASHED)
+        ends = (chart.bound, high) if chart.at_least else (low, chart.bound)
+        ax.axhspan(*ends, color=NAMED["allowed"], alpha=0.07, linewidth=0)
+        ax.set_ylim(low, high)
+    ax.set_ylabel(chart.axis)
+    _title(ax, chart.picture_title)
+    if len(measures) > 1:
+        ax.legend(frameon=False)
+
+
+def _look(chart: Rows, row: Row, m: int, place: int) -> tuple[str, bool]:
+    """Colour of a mark, and whether it is hollow because there may be no difference."""
+    value = row.values[m]
+    hollow = chart.zero and value is not None and not (value.low > 0 or value.high < 0)
+    return NAMED.get(row.colour, COLOURS[place % len(COLOURS)]), hollow
+
+
+@_draw.register(Parts)
+def _parts(chart: Parts, ax: Axes) -> None:
+    one = len(chart.bars) == 1
+    labels: set[str] = set()
+    for y, bar in enumerate(chart.bars):
+        left = 0.0
+        for part in bar.parts:
+            if not math.isfinite(part.value.estimate):
+                continue
+            share = max(part.value.estimate, 0.0) / bar.total
+            label = f"{part.label}: {shown(part.value)}" if one else part.label
+            name = "_nolegend_" if label in labels else label
+            ax.barh(y, share, left=left, height=0.55, color=NAMED[part.colour], edgecolor="white", label=name)
+            labels.add(label)
+            if share >= 0.07 and not one:
+                ink = "black" if part.colour in ("idle", "c4", "c5", "c3") else "white"
+                ax.text(left + 0.5 * share, y, _amount(part.value.estimate, bar), ha="center", va="center", color=ink)
+            left += share
+    ax.set_yticks(range(len(chart.bars)), [_short(_whole(bar)) for bar in chart.bars])
+    ax.set_ylim(len(chart.bars) - 0.5, -0.5)
+    ax.set_xlim(0, 1)
+    ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0%", "25%", "50%", "75%", "100%"])
+    ax.grid(visible=False, axis="y")
+    ax.legend(frameon=False, ncols=min(len(labels), 2 if one else 4), loc="upper center", bbox_to_anchor=(0.5, -0.18))
+    _title(ax, chart.picture_title)
+
+
+def _whole(bar: Bar) -> str:
+    """A bar's name, with how much it is of; parts of 1 are shares."""
+    return bar.label if bar.total == 1.0 else f"{bar.total:.6g} {bar.label}"
+
+
+def _amount(value: float, bar: Bar) -> str:
+    return f"{value:.0%}" if bar.total == 1.0 else f"{value:.3g}"
+
+
+@_draw.register(Lines)
+def _lines(chart: Lines, ax: Axes) -> None:
+    across = chart.against
+    places = [point.config[across] for point in chart.points]
+    words = list(dict.fromkeys(str(v) for v in places)) if any(isinstance(v, str) for v in places) else []
+    drawn = chart.pictured or tuple(range(min(len(chart.series), SHOWN_AT_FIRST)))
+    lines: dict[str, list[tuple[float, Estimate]]] = {}
+    for point in chart.points:
+        at = float(words.index(str(point.config[across]))) if words else float(point.config[across])
+        for series, value in enumerate(point.values[chart.first[0]]):
+            if series in drawn and value is not None:
+                lines.setdefault(_name(chart, point, series, len(drawn)), []).append((at, value))
+    colours = bands(ax, lines, chart.log, "" if chart.marks else "none")
+    for limit in chart.limits:
+        if limit.axis == across and not words:
+            colour = "black" if limit.series is None else colours.get(chart.series[limit.series], "black")
+            ax.axvline(limit.at, color=colour, linewidth=0.9, linestyle=DASHED)
+    for number, span in enumerate(chart.spans):
+        ax.axvspan(span.since, span.until, color=COLOURS[2 + number % 5], alpha=0.12, linewidth=0, label=span.label)
+    if words:
+        ax.set_xticks(range(len(words)), words)
+    dashed = " (dashed: what each can carry)" if any(limit.series is not None for limit in chart.limits) else ""
+    ax.set_xlabel(chart.axes[across] + dashed)
+    ax.set_ylabel(chart.measures[chart.first[0]])
+    if len(chart.first) > 1:
+        _beside(chart, ax, drawn[0])
+        return
+    _title(ax, chart.picture_title)
+    if len(lines) > 1 or chart.spans:
+        ax.legend(frameon=False, fontsize="small", ncols=2 if len(lines) > 6 else 1)
+
+
+def _name(chart: Lines, point: Place, series: int, drawn: int) -> str:
+    """A line's name: its series, and the setting of what else is varied."""
+    others = [
+        f"{name.rsplit('.', 1)[-1]} {value if isinstance(value, str) else f'{value:g}'}"
+        for n, (name, value) in enumerate(zip(chart.vary, point.config, strict=True))
+        if n != chart.against and len({other.config[n] for other in chart.points}) > 1
+    ]
+    if not others:
+        return chart.series[series]
+    return ", ".join(others) if drawn == 1 else f"{chart.series[series]} {', '.join(others)}"
+
+
+def _beside(chart: Lines, ax: Axes, series: int) -> None:
+    """A second measure on the right; the legend above, since lines and stretches leave no corner free."""
+    right = ax.twinx()
+    right.grid(visible=False)
+    label = chart.measures[chart.first[1]]
+    values = [(float(point.config[chart.against]), point.values[chart.first[1]][series]) for point in chart.points]
+    line = [(at, value) for at, value in values if value is not None]
+    _band(right, line, COLOURS[1], MARKERS[1], label)
+    right.set_ylim(bottom=0)
+    right.set_ylabel(label)
+    ax.lines[0].set_label(chart.measures[chart.first[0]])
+    _legend_above(chart.picture_title, ax, right)
+
+
+def _legend_above(title: str, *both: Axes) -> None:
+    entries = [one.get_legend_handles_labels() for one in both]
+    handles = [handle for some, _ in entries for handle in some]
+    labels = [str(label) for _, some in entries for label in some]
+    columns = 3 if max(map(len, labels)) < 26 else 2
+    both[0].set_title(title, pad=12 + 15 * -(-len(labels) // columns))
+    both[0].legend(
+        handles, labels, frameon=False, ncols=columns, loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize="small"
+    )
+
+
+def bands(
+    ax: Axes, lines: Mapping[str, Sequence[tuple[float, Estimate]]], log: bool | None = None, marker: str = ""
+) -> dict[str, str]:
+    """Lines with their intervals as bands; a log axis if asked for, or where positive values span two decades.
+
+    Returns the colour of every line.
+    """
+    values = [value for line in lines.values() for _, value in line if math.isfinite(value.estimate)]
+    if log is None:
+        log = all(value.estimate > 0 for value in values) and decades(values)
+    if log:
+        ax.set_yscale("log")
+    colours: dict[str, str] = {}
+    number = 0
+    for label, points in lines.items():
+        whole = label == ALL_JOBS
+        colours[label] = "black" if whole else COLOURS[number % len(COLOURS)]
+        _band(ax, points, colours[label], marker or ("." if whole else MARKERS[number % len(MARKERS)]), label)
+        number += not whole
+    if not log and values and min(value.estimate for value in values) >= 0:
+        ax.set_ylim(bottom=0)
+    return colours
+
+
+def _band(ax: Axes, points: Sequence[tuple[float, Estimate]], colour: str, marker: str, label: str) -> None:
+    points = sorted(points, key=lambda point: point[0])
+    at = np.array([x for x, _ in points])
+    middle, low, high = (
+        np.array([end for _, value in points for end in (getattr(value, name),)])
+        for name in ("estimate", "low", "high")
+    )
+    middle = np.where(np.isfinite(middle), middle, np.nan)
+    high = np.where(np.isfinite(high), high, middle)
+    low = np.where(np.isfinite(low), low, middle)
+    if ax.get_yscale() == "log":  # 0 has no place there
+        middle = np.where(middle > 0, middle, np.nan)
+        low = np.where(low > 0, low, middle)
+    ax.plot(at, middle, color=colour, marker=marker, markersize=4, linewidth=1.4, label=label)
+    ax.fill_between(at, low, high, color=colour, alpha=0.2, linewidth=0)
+
+
+@_draw.register(Steps)
+def _steps(chart: Steps, ax: Axes) -> None:
+    edges = np.array([*chart.begin, chart.end[-1]])
+    both = [ax]
+    for place, panel in enumerate(chart.panels):
+        if place:
+            ax = both[0].twinx()
+            ax.grid(visible=False)
+            both.append(ax)
+        floor = np.zeros(len(chart.begin))
+        for one in panel.series:
+            top = floor + np.array(one.values)
+            colour, filled = NAMED[one.colour], place == 0
+            ax.stairs(
+                top, edges, baseline=floor if filled else None, fill=filled, alpha=0.5 if filled else 1.0, color=colour,
+                label=one.label,
+            )  # fmt: skip
+            floor = top
+        if panel.top is not None:
+            ax.axhline(panel.top, color="black", linewidth=0.8)
+        ax.set_ylim(0, None if panel.top is None else 1.05 * panel.top)
+        ax.set_ylabel(panel.unit if len(panel.series) > 1 else panel.series[0].label)
+    both[0].set_xlabel(chart.axis)
+    _legend_above(chart.picture_title, *both)
+
+
+def _title(ax: Axes, text: str) -> None:
+    ax.set_title(text, fontsize="large" if len(text) < 60 else "medium", wrap=True)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
+
+
+def _bars(values: Sequence[Estimate]) -> np.ndarray:
+    bars = np.array([[v.estimate - v.low for v in values], [v.high - v.estimate for v in values]])
+    return np.where(np.isfinite(bars), np.maximum(bars, 0.0), 0.0)

@@ -1,0 +1,43 @@
+"""Charts of an exact answer: mean waits where there is a rate, and what the servers do when the cluster is full."""
+
+from __future__ import annotations
+
+from loynes.estimate import Estimate
+from loynes.results.charts.chart import Chart, Parts, Row, Rows
+from loynes.results.charts.measures import METRICS, full_use, units_of
+from loynes.results.charts.register import charts_for
+from loynes.results.charts.threshold import limit
+from loynes.results.exact import Exact
+from loynes.results.tidy import ALL_JOBS
+
+
+@charts_for(Exact)
+def charts(result: Exact) -> list[Chart]:
+    full = "What the servers do when the cluster is full"
+    saturated = Parts(
+        title=full,
+        picture_title=f"{result.model.label}: {full[0].lower()}{full[1:]}",
+        bars=full_use(units_of(result.model), losses(result)),
+    )
+    by_class = [_waits(result)] if result.overall is not None else []
+    return [*by_class, saturated, limit(Estimate.exact(result.threshold), result.model.ideal)]
+
+
+def losses(result: Exact) -> dict[str, Estimate]:
+    """Servers of every kind that blocking costs when the cluster is full."""
+    kinds = {kind: Estimate.exact(values["hol_loss_saturated"]) for kind, values in result.resources.items()}
+    return kinds or {result.model.kinds[0]: Estimate.exact(result.hol_loss_saturated)}
+
+
+def _waits(result: Exact) -> Rows:
+    everyone = {ALL_JOBS: result.overall, **result.classes}
+    rows = [Row(name, (Estimate.exact(waits.mean),)) for name, waits in everyone.items() if waits is not None]
+    return Rows(
+        title="Mean waits by class",
+        picture_title=f"{result.model.label}, rate {result.rate:.4g}, exact",
+        axis="wait (units of time)",
+        measures=(METRICS["wait.mean"].label,),
+        rows=tuple(rows),
+        pinned=1,
+        offer_log=True,
+    )

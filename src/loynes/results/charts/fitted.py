@@ -1,0 +1,30 @@
+"""Chart of a fitted model: its mean waits beside those of the log itself."""
+
+from __future__ import annotations
+
+from loynes.results.charts.chart import Chart, Row, Rows
+from loynes.results.charts.register import charts_for
+from loynes.results.charts.replay import unit_of
+from loynes.results.fit import FittedModel
+
+
+@charts_for(FittedModel)
+def charts(result: FittedModel) -> list[Chart]:
+    modelled = result.modelled or {}
+    size, unit = unit_of(max(value.estimate for value in result.replayed.values()))
+    rows = []
+    for name, log in result.replayed.items():
+        model = modelled.get(name)
+        rows.append(Row(name, (log.scaled(1.0 / size), None if model is None else model.scaled(1.0 / size))))
+    return [
+        Rows(
+            title="Mean waits of the log and of the model",
+            picture_title=f"{result.model.label}: the log, replayed, and the model",
+            axis=f"mean wait ({unit})",
+            measures=("log, replayed", "model") if modelled else ("log, replayed",),
+            rows=tuple(rows if modelled else (Row(row.label, row.values[:1]) for row in rows)),
+            pinned=1,
+            offer_log=True,
+            note="Bars are intervals; that of the log is how far a log of this length determines its mean.",
+        )
+    ]
