@@ -18,7 +18,7 @@ TOGETHER = 32
 Density = list[tuple[float, float, float]]  # from, to, density
 
 
-def densities(model: Model, *, context: Context, **options: Any) -> tuple[Evaluation, dict[str, Density]]:
+def densities(model: str | Model, *, context: Context, **options: Any) -> tuple[Evaluation, dict[str, Density]]:
     """The evaluation at a rate, and per class the density of the wait over intervals, no wait at all left out."""
     result, methods, outcome = evaluated(Evaluate.of(model, **options), context)
     tally = outcome.tallies[0]

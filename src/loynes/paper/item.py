@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from loynes.estimate import Estimate
+from loynes.execution.context import Context
+from loynes.execution.progress import PartProgress, Progress
 from loynes.execution.workers import Pool
 from loynes.results.records.sweep import Sweep
 from loynes.results.table import Table, shown
-from loynes.execution.context import Context
-from loynes.execution.progress import PartProgress, Progress
 
 
 @dataclass(frozen=True)

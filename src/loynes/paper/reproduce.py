@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from loynes.errors import LoynesError, LoynesWarning, UsageError
+from loynes.execution.progress import PartProgress, Progress, silent
 from loynes.kernels.backends import engine_of
 from loynes.paper import blocking, cell_b, one_or_all, waits
 from loynes.paper.item import Effort, Item
-from loynes.results.files import check_writable, write_text
 from loynes.results.charts.drawing import pyplot
+from loynes.results.files import check_writable, write_text
 from loynes.results.table import Table
-from loynes.execution.progress import PartProgress, Progress, silent
 
 ITEMS: dict[str, Callable[[Effort], Item]] = {
     "one-or-all": one_or_all.run,

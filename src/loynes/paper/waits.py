@@ -9,11 +9,11 @@ from typing import Any
 
 import loynes
 from loynes.estimate import Estimate
+from loynes.paper.densities import densities
 from loynes.paper.item import Check, Effort, Item, within
 from loynes.results.charts.drawing import COLOURS, STYLE, bands, pyplot
 from loynes.results.records.sweep import Sweep
 from loynes.results.table import Table
-from loynes.paper.densities import densities
 
 LAWS = {"exponential": 1.81, "erlang": 1.84, "hyperexponential": 1.50, "pareto": 1.72}  # printed thresholds
 METRICS = (("wait.mean", "mean"), ("wait.variance", "variance"), ("wait.p90", "90th percentile"))

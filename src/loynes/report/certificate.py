@@ -9,7 +9,7 @@ from loynes.report.content import Cell, Content, Grid, Sure, Tile, page_for
 from loynes.report.waits import how_of, intervals
 from loynes.report.words import about, count, sentence
 from loynes.results.charts.certified import charts, tail
-from loynes.results.records import Evaluation
+from loynes.results.records.evaluation import Evaluation
 from loynes.stationary.certificate import Certificate, NoCertificate
 
 LOWER = (

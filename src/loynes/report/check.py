@@ -7,8 +7,8 @@ from loynes.report.content import Cell, Content, Grid, Sure, Tile, page_for
 from loynes.report.waits import cluster_facts, how_of
 from loynes.report.words import about
 from loynes.results.charts.check import charts
+from loynes.results.records.check import Check
 from loynes.results.table import Table
-from loynes.study.check import Check
 
 EXACT = "Nothing was run: these figures follow from the model alone, and are exact."
 
@@ -22,7 +22,7 @@ def content(result: Check) -> Content:
         Tile("mean service", about(model.mean_service, 4), "units of time"),
     ]
     if result.threshold is not None:
-        tiles.insert(0, Tile("limit", about(result.threshold[0], 4), f"exact: {result.threshold[1]}"))
+        tiles.insert(0, Tile("limit", about(result.threshold.value, 4), f"exact: {result.threshold.source}"))
     return Content(
         kind="check",
         title=f"{model.label}: the model",
@@ -43,7 +43,7 @@ def _sentences(result: Check) -> list[str]:
     kind = model.kinds[model.bottleneck]
     limit = "loynes stability says how much blocking leaves of that"
     if result.threshold is not None:
-        limit = f"with blocking, {about(result.threshold[0], 4)}"
+        limit = f"with blocking, {about(result.threshold.value, 4)}"
     sentences = [
         f"The model is valid. Without blocking it could take {about(model.ideal, 4)} jobs a unit of time; {limit}.",
         f"A job takes {about(model.work)} {kind} x time, on average.",

@@ -22,7 +22,7 @@ from loynes.report.waits import (
 from loynes.report.words import about, between, cell, percent, sentence
 from loynes.results.charts.evaluation import charts
 from loynes.results.charts.measures import units_of
-from loynes.results.records import Evaluation
+from loynes.results.records.evaluation import Evaluation
 
 
 @page_for(Evaluation)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 
 from loynes.estimate import Estimate
+from loynes.estimators.measures import ALL_JOBS
 from loynes.report.content import Cell, Content, Grid, Sure, Tile, page_for
 from loynes.report.threshold import capacity_tiles, sentences
 from loynes.report.waits import UNIT, cluster_facts, how_of
 from loynes.report.words import about, percent
 from loynes.results.charts.exact import charts, losses
 from loynes.results.charts.measures import units_of
-from loynes.results.exact import ClassWait, Exact
-from loynes.results.tidy import ALL_JOBS
+from loynes.results.records.exact import ClassWait, Exact
 
 EXACT = (
     "These are numbers without intervals: the equations of a Markov chain were solved, or a formula was evaluated. "
@@ -102,8 +102,8 @@ def _figures(result: Exact, kinds: dict[str, Estimate]) -> Grid:
 
 
 def _jobs(result: Exact) -> list[Grid]:
-    rows = [[Cell.of(n), Cell.of(p)] for n, p in enumerate(result.jobs[:MOST_JOBS])]
-    more = len(result.jobs) - MOST_JOBS
+    rows = [[Cell.of(n), Cell.of(p)] for n, p in enumerate(result.jobs_in_system[:MOST_JOBS])]
+    more = len(result.jobs_in_system) - MOST_JOBS
     note = f"{more:,} larger numbers are left out." if more > 0 else ""
     return [Grid("Jobs in the system", ("jobs", "probability"), rows, note=note)] if rows else []
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from loynes.estimators.measures import ALL_JOBS
 from loynes.report.content import Cell, Content, Grid, Sure, Tile, page_for
 from loynes.report.waits import cluster_facts, how_of
 from loynes.report.words import about, count, duration, percent
 from loynes.results.charts.fitted import charts
-from loynes.results.fit import FittedModel
-from loynes.results.tidy import ALL_JOBS
+from loynes.results.records.fitted import FittedModel
 
 NOISE = (
     "A log is one draw of what could have happened: the interval of its replayed mean wait, from the means of "
@@ -53,7 +53,7 @@ def _tiles(result: FittedModel) -> list[Tile]:
         sign = "+" if result.difference > 0 else "−"
         detail = "within the log's noise" if result.agrees else "beyond the log's noise"
         tiles.append(Tile("off by", f"{sign}{percent(abs(result.difference))}", detail))
-    return [*tiles, Tile("squared cv of gaps", about(result.seen.gap_cv2), "1: as Poisson arrivals")]
+    return [*tiles, Tile("squared cv of gaps", about(result.arrivals.gap_cv2), "1: as Poisson arrivals")]
 
 
 def _classes(result: FittedModel) -> Grid:
@@ -76,16 +76,16 @@ def _classes(result: FittedModel) -> Grid:
 
 
 def _arrivals(result: FittedModel) -> list[Grid]:
-    seen = result.seen
+    measured = result.arrivals
     rows = [
-        [Cell("jobs a second"), Cell.of(seen.rate)],
-        [Cell("squared cv of gaps"), Cell.of(seen.gap_cv2)],
-        [Cell("correlation of successive gaps"), Cell.of(seen.correlation)],
-        [Cell("share of gaps that are 0"), Cell.of(seen.together)],
+        [Cell("jobs a second"), Cell.of(measured.rate)],
+        [Cell("squared cv of gaps"), Cell.of(measured.gap_cv2)],
+        [Cell("correlation of successive gaps"), Cell.of(measured.correlation)],
+        [Cell("share of gaps that are 0"), Cell.of(measured.together)],
     ]
     scales = [
         [Cell.of(scale), Cell.of(dispersion), Cell.of(windows)]
-        for scale, dispersion, windows in zip(seen.scale, seen.dispersion, seen.windows, strict=True)
+        for scale, dispersion, windows in zip(measured.scale, measured.dispersion, measured.windows, strict=True)
     ]
     note = "Variance over mean of the number of arrivals in a window: 1 for Poisson arrivals at every length."
     return [

@@ -32,7 +32,8 @@ from loynes.report import (
     threshold,
 )
 from loynes.report.content import Cell, Content, Grid, Sure, content_of
-from loynes.report.reproduce import Options, again
+from loynes.report.reproduce import again
+from loynes.results.base import Result
 from loynes.results.charts.chart import Chart
 from loynes.results.files import check_writable, write_text
 
@@ -44,19 +45,19 @@ SCRIPTS = ("drawing.js", "controls.js", "rows.js", "lines.js", "page.js")
 LONG = 28
 
 
-def write(result: object, path: str | Path, question: Options | None = None) -> int:
+def write(result: Result, path: str | Path) -> int:
     """Write the page of a result, whole or not at all; its size in bytes."""
     target = Path(path)
     if target.suffix.lower() != ".html":
         raise UsageError(f"{path}: a report is written to an .html file")
     check_writable(target)
-    text = page(result, question)
+    text = page(result)
     write_text(target, text)
     return len(text.encode())
 
 
-def page(result: object, question: Options | None = None) -> str:
-    """The page of a result as HTML; `question` is what its run folder says was asked."""
+def page(result: Result) -> str:
+    """The page of a result as HTML."""
     content = content_of(result)
     style, script = _asset("page.css"), _script()
     policy = (
@@ -78,7 +79,7 @@ def page(result: object, question: Options | None = None) -> str:
             f"<style>{style}</style>",
             "</head>",
             "<body>",
-            *_body(content, again(result, question)),
+            *_body(content, again(result)),
             f'<script type="application/json" id="charts">{_data(content.charts)}</script>',
             f"<script>{script}</script>",
             "</body>",

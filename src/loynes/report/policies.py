@@ -8,7 +8,7 @@ from loynes.report.simulation import BIAS, EVENTS
 from loynes.report.waits import UNIT, cluster_facts, how_of, intervals
 from loynes.report.words import about, between, count, listed, percent
 from loynes.results.charts.policies import charts
-from loynes.results.policies import PolicyComparison
+from loynes.results.records.policies import PolicyComparison
 
 LIMITS = (
     "What first come, first served can carry is the threshold of the recurrence. For the other policies it is an "

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from loynes.estimators.measures import ALL_JOBS, Spread
 from loynes.report.content import Cell, Content, Grid, Sure, Tile, page_for
 from loynes.report.waits import extremes, how_of, losses, system_grid, typical, wait_tiles
 from loynes.report.words import count, duration, percent
-from loynes.results.charts.measures import everyone
 from loynes.results.charts.replay import charts
-from loynes.results.metrics import Spread
-from loynes.results.replay import JobGroup, Replay
-from loynes.results.tidy import ALL_JOBS
+from loynes.results.records.replay import Replay
 
 EXACT = (
     "A replay runs the recorded jobs once, from an empty cluster. Its figures are exact for these jobs on these "
@@ -61,17 +59,15 @@ def _sentences(result: Replay) -> list[str]:
 
 
 def _waits(result: Replay) -> Grid:
-    needs = [need for group in result.groups.values() for need in (group.least_need, group.largest_need)]
-    groups = {ALL_JOBS: JobGroup(result.jobs, min(needs), max(needs)), **result.groups}
     recorded: dict[str, Spread | None] = {}
     if result.recorded is not None:
         recorded = {ALL_JOBS: result.recorded.overall, **result.recorded.classes}
     rows = []
-    for name, waits in everyone(result):
-        group, log, wait = groups[name], recorded.get(name), waits.wait
+    for name, waits in {ALL_JOBS: result.whole, **result.classes}.items():
+        log, wait = recorded.get(name), waits.wait
         times = (wait.mean, None if log is None else log.mean, wait.p50, wait.p95, wait.p99)
-        values = [group.jobs, *times, waits.no_wait, waits.response.mean]
-        rows.append([Cell(name), Cell(group.need_text, float(group.least_need)), *map(Cell.of, values)])
+        values = [waits.jobs, *times, waits.no_wait, waits.response.mean]
+        rows.append([Cell(name), Cell(waits.need_text, float(waits.need[0])), *map(Cell.of, values)])
     columns = ("class", "need", "jobs", "mean wait", "recorded", "median", "p95", "p99", "no wait", "mean response")
     return Grid("Waits by class, in seconds", columns, rows, pinned=1)
 

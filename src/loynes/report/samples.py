@@ -7,7 +7,7 @@ from loynes.report.content import Cell, Content, Grid, Tile, page_for
 from loynes.report.waits import cluster_facts, how_of
 from loynes.report.words import about, cell, count, percent
 from loynes.results.charts.samples import charts
-from loynes.results.samples import SampleFile
+from loynes.results.records.samples import SampleFile
 
 
 @page_for(SampleFile)

@@ -21,7 +21,7 @@ from loynes.report.waits import (
 from loynes.report.words import about, between
 from loynes.results.charts.measures import everyone, units_of
 from loynes.results.charts.simulation import AT_MOMENTS, charts
-from loynes.results.simulation import Simulation
+from loynes.results.records.simulation import Simulation
 
 EVENTS = (
     "Events were run one after the other: arrivals, ends of jobs, and after each the policy said who starts. Replicas "

@@ -10,7 +10,7 @@ from loynes.report.waits import cluster_facts, how_of, intervals, lost, tile
 from loynes.report.words import about, between, percent
 from loynes.results.charts.measures import units_of
 from loynes.results.charts.threshold import charts, losses
-from loynes.results.records import Threshold
+from loynes.results.records.threshold import Threshold
 
 BRACKET = (
     "The limit lies between two bounds that hold for every length of run, not only for long ones: a pile of jobs grows "

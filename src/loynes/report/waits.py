@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable, Mapping
 
 from loynes.estimate import Estimate
+from loynes.estimators.measures import System, Waits
+from loynes.estimators.metrics import Metric, metric
 from loynes.model.cluster import Model
 from loynes.report.content import Cell, Grid, Tile
 from loynes.report.words import about, between, count, duration, listed, percent
-from loynes.results.charts.measures import METRICS, WAITS, HasWaits, Metric, everyone, exceeds_of, kinds_of, units_of
-from loynes.results.metrics import System, Waits
+from loynes.results.charts.measures import WAITS, HasWaits, everyone, exceeds_of, kinds_of, units_of
 
 UNIT = "Times are in the model's own unit."
 Write = Callable[[float], str]
@@ -85,7 +86,7 @@ def wait_tiles(result: HasWaits, system: System, confidence: float | None, how: 
 
 def waits_grid(result: HasWaits, needs: Mapping[str, str], title: str = "Waits by class") -> Grid:
     """Every class: what it needs, its waits, P(wait > x), and its response."""
-    metrics = (*WAITS, METRICS["no_wait"], *exceeds_of(result.overall), METRICS["response.mean"])
+    metrics = (*WAITS, metric("no_wait"), *exceeds_of(result.overall), metric("response.mean"))
     rows = []
     for name, waits in everyone(result):
         need = needs.get(name, "")

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Hashable
 from dataclasses import dataclass, field
-from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
@@ -158,9 +156,9 @@ class Result:
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Its first chart; returns the matplotlib axes."""
-        from loynes.results.charts import plot
+        from loynes.results.charts.drawing import picture
 
-        return plot(self, ax, **options)
+        return picture(self, ax, **options)
 
     def report(self, path: str | Path | None = None) -> str:
         """The page of the result as HTML, written to a file if one is given."""
@@ -177,9 +175,13 @@ class Result:
         return "".join(table._repr_html_() for table in self.tables)
 
 
-@lru_cache(maxsize=64)
-def _adapter(cls: Hashable) -> TypeAdapter[Any]:
-    return TypeAdapter(cls)
+_ADAPTERS: dict[str, TypeAdapter[Any]] = {}
+
+
+def _adapter(cls: type[Result]) -> TypeAdapter[Any]:
+    if cls.command not in _ADAPTERS:
+        _ADAPTERS[cls.command] = TypeAdapter(cls)
+    return _ADAPTERS[cls.command]
 
 
 def _plain(value: Any, optional: tuple[str, ...]) -> Any:

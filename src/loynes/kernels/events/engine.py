@@ -113,8 +113,8 @@ class Events(Task):
     def restore(self, state: Any, arrays: dict[str, NDArray[Any]]) -> None:
         jobs = np.split(arrays["jobs"], np.cumsum(arrays["numbers"][:, 3])[:-1])
         for row, (arrived, observed, overrun, _) in enumerate(arrays["numbers"].tolist()):
-            sums = (arrays[name][row] for name in OBSERVED)
-            observations = Observations(1.0 / self.unit, *sums, jobs[row])
+            sums = {name: arrays[name][row] for name in OBSERVED}
+            observations = Observations(per_unit=1.0 / self.unit, jobs=jobs[row], **sums)
             state.records[row] = ReplicaRecord(observations, arrays["moments"][row], arrived, observed, bool(overrun))
 
 

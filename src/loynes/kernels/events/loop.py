@@ -128,7 +128,8 @@ def run_events(policy: Policy, *given: Any) -> int:
 @functools.cache
 def loop_of(policy: Policy) -> Any:
     """The loop that is made for a policy. Its place in the cache, and its symbols, are that policy's own."""
-    loop = _events(policy.schedule, policy.keeps_place)
+    make: Any = _events
+    loop = make(policy.schedule, policy.keeps_place)
     loop.__qualname__ = "events_" + "".join(c if c.isalnum() else "_" for c in policy.key)
     return compiled(loop, counted=False, key=(policy.name, policy.digest, policy.keeps_place))
 

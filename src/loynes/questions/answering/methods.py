@@ -348,13 +348,13 @@ class Methods:
         expected = rarest(self.table) * outcome.jobs
         if expected < OFTEN:
             texts += (
-                f"the rarest class, or branch of a law, is expected only {expected:.2g} times in {outcome.jobs:.3g} jobs: "
-                "what it causes may be missing from these intervals",
+                f"the rarest class, or branch of a law, is expected only {expected:.2g} times in {outcome.jobs:.3g} "
+                "jobs: what it causes may be missing from these intervals",
             )
         if not self.samples and wait.estimate > 0 and self._excess(wait) > 1:
             texts += (
-                f"stopped at {outcome.jobs:.3g} jobs with a relative half-width of {wait.relative:.2g} of the mean wait, "
-                f"above the precision {self.precision:g}; allow more with --max-jobs",
+                f"stopped at {outcome.jobs:.3g} jobs with a relative half-width of {wait.relative:.2g} of the mean "
+                f"wait, above the precision {self.precision:g}; allow more with --max-jobs",
             )
         if wait.estimate == 0:
             texts += (

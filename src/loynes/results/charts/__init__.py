@@ -1,5 +1,7 @@
 """Charts of results: records that a page's script and matplotlib draw alike."""
 
+from typing import Any
+
 from loynes.errors import UsageError
 from loynes.results.charts import (
     certified,
@@ -24,9 +26,9 @@ _FILLED = (certified, check, comparison, evaluation, exact, fitted, plan, polici
            threshold)  # fmt: skip
 
 
-def charts_of(result: object) -> list[Chart]:
+def charts_of(result: object, **options: Any) -> list[Chart]:
     """The charts of any result; the first is its picture."""
     make = maker_of(result)
     if make is None:
         raise UsageError("there is no picture of this kind of result")
-    return make(result)
+    return make(result, **options)

@@ -7,13 +7,13 @@ from loynes.results.charts.chart import Chart, Row, Rows
 from loynes.results.charts.evaluation import servers, waits
 from loynes.results.charts.measures import units_of
 from loynes.results.charts.register import charts_for
-from loynes.results.plan import Goal, Plan
-from loynes.results.records import Evaluation
+from loynes.results.records.evaluation import Evaluation
+from loynes.results.records.plan import Goal, Plan
 
 
 @charts_for(Plan)
 def charts(result: Plan) -> list[Chart]:
-    at = result.said(result.answer)
+    at = result.named(result.answer)
     detail: list[Chart] = [
         waits(result.meets, f"{result.model.label}: waits at {at}", result.confidence),
         servers(units_of(result.meets.model), result.meets.system),
@@ -62,7 +62,7 @@ def _objective(result: Plan, goal: Goal) -> Rows:
         value = value_of(goal, place)
         if value is not None:
             judged = verdict(goal, value)
-            rows.append(Row(f"{result.said(at)}, {judged}", (value,), "" if judged == "met" else "c1"))
+            rows.append(Row(f"{result.named(at)}, {judged}", (value,), "" if judged == "met" else "c1"))
     return Rows(
         title=f"Objective: {goal.text}",
         picture_title=result.statement,
@@ -88,7 +88,7 @@ def _together(result: Plan) -> Rows:
         return Estimate(*ends)
 
     rows = [
-        Row(result.said(at), tuple(share(goal, value_of(goal, place)) for goal in result.objectives))
+        Row(result.named(at), tuple(share(goal, value_of(goal, place)) for goal in result.objectives))
         for place, at, there in places(result)
         if there is not None
     ]

@@ -9,12 +9,12 @@ from loynes.results.charts.chart import Chart
 
 R = TypeVar("R")
 F = TypeVar("F", bound=Callable[..., list[Chart]])
-Make = Callable[[R], list[Chart]]
-_MAKERS: dict[str, Callable[[Any], list[Chart]]] = {}
+Make = Callable[..., list[Chart]]
+_MAKERS: dict[str, Callable[..., list[Chart]]] = {}
 
 
 @overload
-def charts_for(kind: type[R]) -> Callable[[Make[R]], Make[R]]: ...
+def charts_for(kind: type[R]) -> Callable[[Make], Make]: ...
 @overload
 def charts_for(kind: str) -> Callable[[F], F]: ...
 def charts_for(kind: type[Any] | str) -> Callable[[F], F]:
@@ -27,6 +27,6 @@ def charts_for(kind: type[Any] | str) -> Callable[[F], F]:
     return enter
 
 
-def maker_of(result: object) -> Callable[[Any], list[Chart]] | None:
+def maker_of(result: object) -> Callable[..., list[Chart]] | None:
     """The function that makes a result's charts; None where there is none."""
     return next((_MAKERS[kind.__name__] for kind in type(result).__mro__ if kind.__name__ in _MAKERS), None)

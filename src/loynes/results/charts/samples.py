@@ -6,7 +6,7 @@ from loynes.estimate import Estimate
 from loynes.results.charts import certified
 from loynes.results.charts.chart import Bar, Chart, Part, Parts
 from loynes.results.charts.register import charts_for
-from loynes.results.samples import SampleFile
+from loynes.results.records.samples import SampleFile
 
 
 @charts_for(SampleFile)

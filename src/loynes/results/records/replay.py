@@ -123,20 +123,21 @@ class Replay(Result):
         return f"mean wait {self.overall.wait.mean} s of {self.jobs} jobs"
 
     @property
+    def whole(self) -> ReplayedClass:
+        """All jobs together."""
+        needs = [need for one in self.classes.values() for need in one.need]
+        return ReplayedClass(**vars(self.overall), jobs=self.jobs, need=(min(needs), max(needs)))
+
+    @property
     def summary(self) -> Table:
         """Waits per class and overall, one row each, and the recorded mean beside them."""
-        needs = [need for one in self.classes.values() for need in one.need]
-        whole = ReplayedClass(**vars(self.overall), jobs=self.jobs, need=(min(needs), max(needs)))
         recorded: dict[str, Spread | None] = {}
         if self.recorded is not None:
             recorded = {ALL_JOBS: self.recorded.overall, **self.recorded.classes}
         rows = []
-        for name, waits in {ALL_JOBS: whole, **self.classes}.items():
-            recorded = (
-                None if self.recorded is None else {ALL_JOBS: self.recorded.overall, **self.recorded.classes}[name]
-            )
+        for name, waits in {ALL_JOBS: self.whole, **self.classes}.items():
             mean, *others = wait_columns(waits).values()
-            beside = np.nan if recorded is None else recorded.mean
+            beside = np.nan if (log := recorded.get(name)) is None else log.mean
             rows.append((name, waits.need_text, str(waits.jobs), mean, beside, *others))
         columns = ("class", "need", "jobs", "mean wait", "recorded", "p50", "p95", "p99", "no wait", "mean response")
         return Table(self.title, columns, tuple(rows), ("p50", "mean response", "p99", "need", "no wait"))
