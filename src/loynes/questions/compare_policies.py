@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import BeforeValidator, Field, PlainSerializer
@@ -60,6 +60,7 @@ class ComparePolicies(Question):
     limits: Annotated[bool, Option("Also what each can carry.")] = True
     confidence: options.Confidence = 0.99
     seed: options.Seed = 1
+    backend: Annotated[Literal["auto", "cpu"], Option("Events are run on the CPU.", "auto|cpu")] = "auto"
 
     def answer(self, context: Context) -> PolicyComparison:
         from loynes.questions.answering.limits import limit_of

@@ -32,6 +32,8 @@ SavedModel = Annotated[
     PlainSerializer(lambda model: model.identity()),
     BeforeValidator(lambda data: Model.model_validate(data["definition"]) if isinstance(data, dict) else data),
 ]
+# A result within another is saved as it is by itself.
+Nested = PlainSerializer(lambda result: None if result is None else result.to_dict())
 Seconds = Annotated[float, BeforeValidator(lambda value: math.nan if value is None else value)]
 # Keys of what may differ between two runs of the same question.
 TIMINGS = ("seconds", "read_seconds")

@@ -9,8 +9,8 @@ from loynes.questions.asking.logs import AboutLog
 from loynes.questions.asking.question import Question, flag_of, option_of
 
 MODEL = "model.toml"
-# Of two models: how the second came about, and at which rate, is in the models themselves.
-IN_MODELS = ("other", "change", "without", "rate", "load")
+# Of two models that a page shows, the rates are in the models themselves.
+IN_MODELS = ("other", "rate", "load")
 
 
 def command_line(question: type[Question], options: dict[str, Any]) -> str:
@@ -34,7 +34,7 @@ def _files(question: type[Question], options: dict[str, Any]) -> tuple[list[str]
     """What is given without a name, and the other options."""
     if issubclass(question, AboutLog):
         return [str(options["trace"])], {name: value for name, value in options.items() if name != "trace"}
-    if "other" in question.model_fields:
+    if "other" in options:
         return ["a.toml", "b.toml"], {name: value for name, value in options.items() if name not in IN_MODELS}
     return [MODEL], options
 

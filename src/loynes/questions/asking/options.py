@@ -173,12 +173,12 @@ Backend = Annotated[
     ),
 ]
 Loads = Annotated[
-    tuple[float, ...] | None,
+    tuple[int | float, ...] | None,
     BeforeValidator(lambda given: _above_zero(values_of(given))),
     Option("Fractions of the threshold: 0.1:0.95:0.05 or a,b,c.", "A,B|A:B:STEP", written="list"),
 ]
 Rates = Annotated[
-    tuple[float, ...] | None,
+    tuple[int | float, ...] | None,
     BeforeValidator(lambda given: _above_zero(values_of(given))),
     Option("Instead: arrival rates.", "A,B|A:B:STEP", written="list", unit="jobs/time"),
 ]

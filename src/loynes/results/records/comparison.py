@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS, SYSTEM
 from loynes.estimators.pairs import Difference
 from loynes.model.cluster import Model
-from loynes.results.base import Result, how_sure
+from loynes.results.base import Nested, Result, how_sure
 from loynes.results.records.evaluation import Evaluation
 from loynes.results.table import Table
 from loynes.results.tables import tidy_rows
@@ -32,8 +32,8 @@ class Comparison(Result):
     command: ClassVar[str] = "compare"
 
     names: tuple[str, str]
-    a: Evaluation
-    b: Evaluation
+    a: Annotated[Evaluation, Nested]
+    b: Annotated[Evaluation, Nested]
     differences: Differences
     confidence: float
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from loynes.estimate import Estimate
 from loynes.model.cluster import Model
-from loynes.results.base import Result, SavedModel
+from loynes.results.base import Nested, Result, SavedModel
 from loynes.results.records.evaluation import Evaluation
 from loynes.results.table import Table
 
@@ -34,9 +34,9 @@ class Plan(Result):
     vary: str
     answer: float
     objectives: tuple[Goal, ...]
-    meets: Evaluation
-    fails: Evaluation | None
-    next: Evaluation | None  # one step further: what one more would buy
+    meets: Annotated[Evaluation, Nested]
+    fails: Annotated[Evaluation | None, Nested]
+    next: Annotated[Evaluation | None, Nested]  # one step further: what one more would buy
     fails_at: float | None  # the nearest value that does not meet them
     fails_why: str  # how that is known, where there is no evaluation of it
     adjacent: bool  # whether that is the value next to the answer

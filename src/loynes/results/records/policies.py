@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS
-from loynes.results.base import Result, SavedModel, how_sure
+from loynes.results.base import Nested, Result, SavedModel, how_sure
 from loynes.results.records.simulation import Simulation
 from loynes.results.table import Table
 from loynes.results.tables import TIDY
@@ -29,7 +29,7 @@ class PolicyPoint:
     policy: str
     rate: float
     load: float  # of the threshold of first come, first served
-    result: Simulation | None
+    result: Annotated[Simulation | None, Nested]
     difference: Estimate | None
     why: str = ""
 

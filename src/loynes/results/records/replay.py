@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from loynes.errors import UsageError
@@ -99,7 +98,7 @@ class Replay(Result):
     details: dict[str, Any] = field(default_factory=dict)  # the policy's numbers, and what it believed
     read_seconds: Seconds = field(default=0.0, compare=False)
     # One value a job, which files of results do not keep.
-    each: Annotated[dict[str, NDArray[Any]], Field(exclude=True)] = field(default_factory=dict, compare=False)
+    each: Annotated[dict[str, Any], Field(exclude=True)] = field(default_factory=dict, compare=False)
 
     @property
     def servers(self) -> int:

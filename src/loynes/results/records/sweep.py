@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from loynes.results.base import Result, SavedModel, how_sure
+from loynes.results.base import Nested, Result, SavedModel, how_sure
 from loynes.results.records.evaluation import Evaluation
 from loynes.results.table import Table
 from loynes.results.tables import TIDY
@@ -16,7 +16,7 @@ class Point:
     """One configuration, and its evaluation; where there is none, why."""
 
     config: dict[str, Any]  # what is varied -> value
-    result: Evaluation | None
+    result: Annotated[Evaluation | None, Nested]
     why: str = ""
 
 
