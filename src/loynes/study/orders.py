@@ -46,8 +46,9 @@ def order_of(
             continue
         if name != own and strictly:
             raise UsageError(f"{name} {value}: means nothing to policy {policy!r}")
-        if value < 1:
-            raise UsageError(f"{name} {value}: must be at least 1")
+        least = rule.option.least if rule.option and name == own else 1
+        if value < least:
+            raise UsageError(f"{name} {value}: must be at least {least}")
         if name == own:
             option = value
     if not 1.0 <= inflation < math.inf:

@@ -153,7 +153,7 @@ def _made(name: str, function: Callable[..., Any], **facts: Any) -> Policy:
         if digest:
             plain = _renamed(plain, digest)
         # The loop that calls it is cached on disk, with this in it.
-        function = compiled(plain, counted=False, cached=False)
+        function = compiled(plain, counted=False, inlined=True, cached=False)
     return Policy(name, function, digest=digest, **facts)
 
 
