@@ -15,8 +15,7 @@ my_policy.py` is a longer one, explained line by line.
 """
 
 from loynes.kernels.events.floor import NOBODY, run, start, stop
-from loynes.kernels.events.policies.register import Option, Policy, find_policy, policies, policy
-from loynes.kernels.events.uncounted import inlined as helper
+from loynes.kernels.events.policies.register import Option, Policy, find_policy, helper, policies, policy
 from loynes.kernels.events.view import (
     any_idle,
     believed_time,

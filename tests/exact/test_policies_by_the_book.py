@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from loynes.kernels.events import engine
 from loynes.kernels.events.engine import run_jobs
 from loynes.kernels.events.policies import policies
 
@@ -189,3 +190,16 @@ def test_by_the_book(name: str, kinds: int) -> None:
         jobs = list(zip(arrival, need, service.tolist(), guess.tolist(), strict=True))
         ends = Cluster(units, jobs).run(BOOK[name], option)
         np.testing.assert_allclose(arrival + times[:, 1], ends, rtol=0, atol=1e-9, err_msg=f"line {line}")
+
+
+@pytest.mark.parametrize("name", list(policies()))
+def test_however_many_slots(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many jobs at once as a floor has slots, the last of them used: the same waits as with many to spare."""
+    rng = np.random.default_rng(9)
+    count, units = engine.CAPACITY, np.array([8])
+    need, service = np.sort(rng.integers(1, 9, (count, 1)), axis=0), rng.exponential(1.0, count)
+    waits = []
+    for capacity in (count, 4 * count):
+        monkeypatch.setattr(engine, "CAPACITY", capacity)
+        waits.append(run_jobs(units, np.zeros(count), need, service, name, 2)[0])
+    np.testing.assert_array_equal(*waits)
