@@ -26,6 +26,11 @@ class _Cache(FunctionCache):  # type: ignore[misc]  # Numba carries no types
             return (sig, codegen.magic_tuple(), self._own_key, FINGERPRINT)
         return (*super()._index_key(sig, codegen), FINGERPRINT)
 
+    def _load_overload(self, sig: Any, target_context: Any) -> Any:
+        # A user's compiled function may live in a module that cannot be imported here: it is compiled anew.
+        with suppress(ImportError):
+            return super()._load_overload(sig, target_context)
+
 
 def compiled(
     function: Callable[..., Any],

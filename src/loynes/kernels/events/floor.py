@@ -37,7 +37,7 @@ JOB = np.dtype(
         ("next_alike", "i8"),  # the next in line of its class
         ("last_alike", "i8"),
         ("place", "i8"),  # in the heap, or -1
-        ("marked", "i8"),  # a policy's own note
+        ("marked", "i8"),  # a policy's own note, 0 at first
         # Not of this slot's job: lists as long as there are slots. The heap, a stack of empty slots, and running jobs
         # by their believed ends.
         ("heap", "i8"),
@@ -120,6 +120,7 @@ def admit(floor, demand, job_class, service, guess, number, row):
     job.number = number
     job.row = row
     job.place = NOBODY
+    job.marked = 0
     enter_line(floor, slot, floor.counts[TAIL], floor.alike[job_class, 1] if floor.counts[BY_CLASS] else NOBODY)
     return slot
 

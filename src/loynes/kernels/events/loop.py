@@ -134,7 +134,7 @@ def loop_of(policy: Policy) -> Any:
     return compiled(loop, counted=False, key=(policy.name, policy.digest, policy.keeps_place))
 
 
-def _events(schedule, keeps_place):
+def _events(schedule: Any, keeps_place: bool) -> Any:
     """The loop in which one policy, compiled, says who starts."""
 
     def events(option, floor, arrivals, i, end, until, demand, number, first, last, counted, observations, at, state):

@@ -128,8 +128,20 @@ def running_job(floor, i):
 
 
 @inlined
+def set_note(floor, slot, value):
+    """Keep a whole number with a job; it is 0 when the job arrives."""
+    floor.jobs[slot].marked = value
+
+
+@inlined
+def note(floor, slot):
+    """The number kept with a job."""
+    return floor.jobs[slot].marked
+
+
+@inlined
 def remember(floor, value):
-    """Keep a whole number until the next event; it is 0 at first."""
+    """Keep a whole number for all later events; it is 0 at first."""
     floor.counts[MEMORY] = value
 
 

@@ -6,11 +6,13 @@ import hashlib
 import types
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
+PACKAGE = Path(__file__).parents[3]
 PLAIN = (type(None), bool, int, float, complex, str, bytes, np.generic)
 
 
@@ -32,7 +34,7 @@ def _parts(value: Any, names: tuple[str, ...], met: set[int]) -> Iterator[str]:
     if isinstance(value, Dispatcher):
         yield from _parts(value.py_func, names, met)
     elif isinstance(value, types.FunctionType):
-        if (value.__module__ or "").partition(".")[0] == "loynes":
+        if Path(value.__code__.co_filename).is_relative_to(PACKAGE):
             yield f"{value.__module__}.{value.__qualname__}"
         elif id(value) not in met:
             met.add(id(value))

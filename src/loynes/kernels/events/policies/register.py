@@ -121,7 +121,7 @@ def find_policy(given: str | Path | Policy | Callable[..., Any]) -> Policy:
     if not callable(given):
         raise UsageError(f"policy {given!r}: must be a name, a file that ends in .py, or a function f(floor, option)")
     for one in policies().values():
-        if one.schedule is given:
+        if given is one.schedule:
             return one
     summary = (inspect.getdoc(given) or "").partition("\n")[0]
     return _made(given.__name__.strip("<>").replace("_", "-"), given, summary=summary)
@@ -144,26 +144,33 @@ def _made(name: str, function: Callable[..., Any], **facts: Any) -> Policy:
     built_in = (function.__module__ or "").startswith(f"{PACKAGE}.")
     if not built_in and name in policies() and not policies()[name].digest:
         raise UsageError(f"policy {name!r}: the package has one of that name; choose another")
-    ready = isinstance(function, Dispatcher)
     plain: Any = function.py_func if isinstance(function, Dispatcher) else function
     if len(inspect.signature(plain).parameters) != 2:
         raise UsageError(f"policy {name!r}: must be a function of two arguments, f(floor, option)")
     digest = "" if built_in else digest_of(plain)
-    if not ready:
-        if digest:
-            plain = _renamed(plain, digest)
-        # The loop that calls it is cached on disk, with this in it.
-        function = compiled(plain, counted=False, cached=False)
-    return Policy(name, function, digest=digest, **facts)
+    # The loop that calls it is cached on disk, with this in it. What its author has compiled may make arrays.
+    counted = isinstance(function, Dispatcher)
+    schedule = compiled(_renamed(plain, digest), counted=counted, inlined=not counted, cached=False)
+    return Policy(name, schedule, digest=digest, **facts)
+
+
+def helper(function: Callable[..., Any]) -> Any:
+    """The decorator of a function that a user's policy calls; it may make no arrays."""
+    return compiled(_renamed(function, digest_of(function)), counted=False, inlined=True, cached=False)
 
 
 def _renamed(function: Any, digest: str) -> Any:
-    """A copy whose name has the digest in it: functions of one name share symbols where both are read from a cache."""
+    """A copy with the digest in its name, in a module that can be imported wherever the compiled code is read again.
+
+    Functions of one name would share symbols where both are read from a cache, and the reader imports their modules.
+    """
+    if not digest:
+        return function
     copy = types.FunctionType(
         function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
     )
     copy.__qualname__ = f"{function.__name__}_{digest[:16]}"
-    copy.__doc__, copy.__module__ = function.__doc__, function.__module__
+    copy.__doc__, copy.__module__ = function.__doc__, __name__
     return copy
 
 
@@ -171,7 +178,7 @@ def _from_file(path: Path) -> Policy:
     """The one policy that a file registers."""
     if not path.is_file():
         raise UsageError(f"policy {str(path)!r}: there is no such file")
-    before = dict(_register)
+    before = policies()
     spec = importlib.util.spec_from_file_location(f"policy_file_{path.stem}", path)
     assert spec is not None
     assert spec.loader is not None
