@@ -17,7 +17,7 @@ from loynes.inputs.philox import GROUP_SHIFT, short_uniform, words
 from loynes.model import modulation
 from loynes.model.arrivals import Batch, Process, Recorded, Renewal
 from loynes.model.cluster import Model
-from loynes.model.law import Law
+from loynes.model.laws.law import Law
 from loynes.model.streams import Chain
 
 # Processes, as kernels know them.

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from loynes.inputs.arrivals import ArrivalTable, arrival_table, cuts_of
 from loynes.model import laws
 from loynes.model.cluster import Model
-from loynes.model.law import Law, leaves
+from loynes.model.laws.law import Law, leaves
 
 # Recipes: the service as a function of u in (0, 1), with parameters p and q.
 EXPONENTIAL = 0  # p (-ln u)

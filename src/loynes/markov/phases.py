@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
 from loynes.model.cluster import Model
-from loynes.model.phases import phases_of
+from loynes.model.laws.phases import phases_of
 
 Array = NDArray[np.float64]
 

@@ -3,7 +3,6 @@
 from loynes.model.arrivals import Batch, Map, Mmpp, Poisson, Recorded, Renewal
 from loynes.model.cluster import JobClass, Model
 from loynes.model.files import builtin_names, builtin_text, load
-from loynes.model.law import Law
 from loynes.model.laws import (
     BoundedPareto,
     Coxian,
@@ -26,6 +25,7 @@ from loynes.model.laws import (
     Weibull,
     from_scipy,
 )
+from loynes.model.laws.law import Law
 
 __all__ = [
     "Batch",

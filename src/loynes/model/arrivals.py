@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
 from loynes.model import modulation
-from loynes.model.data_laws import read_values
 from loynes.model.fields import Finite, NonNegative, Positive, Record
 from loynes.model.laws import ServiceLaw
+from loynes.model.laws.empirical import read_values
 
 Array = NDArray[np.float64]
 

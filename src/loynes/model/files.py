@@ -17,7 +17,7 @@ from loynes.errors import ModelError
 from loynes.model.cluster import Model
 from loynes.model.fields import BY_RESOURCE, NUMBER, SHARE
 from loynes.model.foreign import from_mjqm, from_mjsre, is_mjqm, is_mjsre
-from loynes.model.scipy_laws import from_scipy, is_frozen
+from loynes.model.laws.scipy_stats import from_scipy, is_frozen
 
 
 def builtin_names() -> list[str]:

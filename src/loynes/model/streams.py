@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from loynes.model import modulation
 from loynes.model.arrivals import Batch, Modulated, Poisson, Process, Renewal
-from loynes.model.phases import phases_of
+from loynes.model.laws.phases import phases_of
 
 Array = NDArray[np.float64]
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import ConfigDict, Field, Strict, model_validator
 
-from loynes.model import phase_numbers
 from loynes.model.fields import Finite, NonNegative, Positive
-from loynes.model.law import Array, Law, at_least_zero
+from loynes.model.laws import phase_numbers
+from loynes.model.laws.law import Array, Law, at_least_zero
 
 MOST_PHASES = 100
 

@@ -1,7 +1,7 @@
 """Any law of scipy.stats as a service law: kept as its name and parameters, rebuilt when used.
 
 scipy.stats says moments, distribution function and quantiles; whether the tail is exponential, and how many moments
-are finite, it does not say, so both are found from its survival function far out (`loynes.model.tails`).
+are finite, it does not say, so both are found from its survival function far out (`loynes.model.laws.tails`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from numpy.typing import ArrayLike
 from pydantic import Field, Strict, model_validator
 
 from loynes.errors import ModelError
-from loynes.model.data_laws import MOST_VALUES, Empirical
-from loynes.model.derived_laws import Shifted
 from loynes.model.fields import LARGEST, SMALLEST
-from loynes.model.law import Array, Law
-from loynes.model.simple_laws import Uniform
-from loynes.model.tails import Tail, tail_of
+from loynes.model.laws.bounded import Uniform
+from loynes.model.laws.empirical import MOST_VALUES, Empirical
+from loynes.model.laws.law import Array, Law
+from loynes.model.laws.tails import Tail, tail_of
+from loynes.model.laws.truncated import Shifted
 
 Number = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 

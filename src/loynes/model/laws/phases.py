@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from loynes.model import laws
-from loynes.model.law import Law
-from loynes.model.phase_laws import Coxian, PhaseType
+from loynes.model.laws.exponential import Erlang, Exponential, Hyperexponential
+from loynes.model.laws.fit import Fit
+from loynes.model.laws.law import Law
+from loynes.model.laws.mixture import Mixture
+from loynes.model.laws.phase_type import Coxian, PhaseType
 
 Array = NDArray[np.float64]
 
@@ -29,21 +31,21 @@ class Phases:
 def phases_of(law: Law) -> Phases | None:
     """A law as phases, exactly; None if it is not of phase type."""
     match law:
-        case laws.Exponential():
+        case Exponential():
             return Phases(np.ones(1), np.full((1, 1), -1.0 / law.mean))
-        case laws.Erlang():
+        case Erlang():
             rate = law.phases / law.mean
             return Phases(np.eye(1, law.phases)[0], rate * (np.eye(law.phases, k=1) - np.eye(law.phases)))
-        case laws.Hyperexponential():
+        case Hyperexponential():
             return Phases(np.array(law.probabilities), np.diag(-1.0 / np.array(law.means)))
-        case laws.Fit() if 0 < law.cv < 1:
+        case Fit() if 0 < law.cv < 1:
             # One chain for both Erlang laws: the shorter one begins a phase later.
             k, fewer = law.phases, law.fewer
             initial = (1.0 - fewer) * np.eye(1, k)[0] + fewer * np.eye(1, k, 1)[0]
             return Phases(initial, (k - fewer) / law.mean * (np.eye(k, k=1) - np.eye(k)))
         case PhaseType() | Coxian():
             return Phases(*law.phases)
-        case laws.Mixture() | laws.Fit():
+        case Mixture() | Fit():
             weights, inner = zip(*law.parts, strict=True)
             parts = [phases_of(part) for part in inner]
             known = [part for part in parts if part is not None]

@@ -1,93 +1,27 @@
-"""Service laws made of other laws: mixtures, parts of a law, shifted laws, and laws of a given mean and variation."""
+"""Services made of one other law: on the condition that it lies in an interval, or plus a constant."""
 
 from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from pydantic import Field, field_validator, model_validator
+from pydantic import model_validator
 
-from loynes.model.data_laws import Empirical, Quantiles
-from loynes.model.fields import NonNegative, Positive, Probability, check_sum_to_one
-from loynes.model.heavy_laws import BoundedPareto, Pareto
-from loynes.model.law import Array, Composed, Law, leaves
-from loynes.model.quantile_moments import moments
-from loynes.model.simple_laws import Deterministic, Erlang, Exponential, Uniform
+from loynes.model.fields import NonNegative, Positive
+from loynes.model.laws.bounded import Deterministic, Uniform
+from loynes.model.laws.empirical import Empirical, Quantiles
+from loynes.model.laws.law import Array, Law, leaves
+from loynes.model.laws.pareto import BoundedPareto, Pareto
+from loynes.model.laws.quantile_moments import moments
 
 if TYPE_CHECKING:
     from loynes.model.laws import ServiceLaw
 
 # A cut that keeps less would be known to too few digits.
 LEAST_KEPT = 1e-12
-# What `fit` takes: Erlang laws up to these phases, and branches no rarer than a class may be.
-MOST_PHASES = 1000
-MOST_VARIATION = 1e4
-
-
-class Mixture(Composed):
-    """With probability w_i the i-th law; mixtures may hold mixtures."""
-
-    law: Literal["mixture"] = "mixture"
-    weights: tuple[Probability, ...] = Field(min_length=1)
-    laws: tuple[ServiceLaw, ...] = Field(min_length=1)
-
-    @model_validator(mode="after")
-    def _matched(self) -> Mixture:
-        if len(self.weights) != len(self.laws):
-            raise ValueError(f"weights and laws must be equally many, got {len(self.weights)} and {len(self.laws)}")
-        check_sum_to_one("weights", self.weights)
-        return self
-
-    @property
-    def parts(self) -> tuple[tuple[float, Law], ...]:
-        return tuple(zip(self.weights, self.laws, strict=True))
-
-    @property
-    def mean(self) -> float:
-        return math.fsum(w * x.mean for w, x in self.parts)
-
-
-class Shifted(Law):
-    """Another law's variable plus a constant."""
-
-    law: Literal["shifted"] = "shifted"
-    of: ServiceLaw
-    by: Positive
-
-    @cached_property
-    def parts(self) -> tuple[tuple[float, Law], ...]:
-        return tuple((weight, Shifted(of=part, by=self.by)) for weight, part in self.of.parts)
-
-    @property
-    def mean(self) -> float:
-        return self.of.mean + self.by
-
-    @property
-    def variance(self) -> float:
-        return self.of.variance
-
-    @property
-    def highest_moment(self) -> float:
-        return self.of.highest_moment
-
-    @property
-    def light_tail(self) -> bool:
-        return self.of.light_tail
-
-    @property
-    def edges(self) -> tuple[float, ...]:
-        return (self.by, *(edge + self.by for edge in self.of.edges))
-
-    def cdf(self, x: ArrayLike) -> Array:
-        over = np.asarray(x, dtype=np.float64) - self.by
-        return np.where(over >= 0, self.of.cdf(over), 0.0)
-
-    def above(self, x: ArrayLike) -> Array:
-        over = np.asarray(x, dtype=np.float64) - self.by
-        return np.where(over >= 0, self.of.above(over), 1.0)
 
 
 class Truncated(Law):
@@ -191,6 +125,46 @@ class Truncated(Law):
         return np.clip(self.of.log_quantile(below - above), low, high)
 
 
+class Shifted(Law):
+    """Another law's variable plus a constant."""
+
+    law: Literal["shifted"] = "shifted"
+    of: ServiceLaw
+    by: Positive
+
+    @cached_property
+    def parts(self) -> tuple[tuple[float, Law], ...]:
+        return tuple((weight, Shifted(of=part, by=self.by)) for weight, part in self.of.parts)
+
+    @property
+    def mean(self) -> float:
+        return self.of.mean + self.by
+
+    @property
+    def variance(self) -> float:
+        return self.of.variance
+
+    @property
+    def highest_moment(self) -> float:
+        return self.of.highest_moment
+
+    @property
+    def light_tail(self) -> bool:
+        return self.of.light_tail
+
+    @property
+    def edges(self) -> tuple[float, ...]:
+        return (self.by, *(edge + self.by for edge in self.of.edges))
+
+    def cdf(self, x: ArrayLike) -> Array:
+        over = np.asarray(x, dtype=np.float64) - self.by
+        return np.where(over >= 0, self.of.cdf(over), 0.0)
+
+    def above(self, x: ArrayLike) -> Array:
+        over = np.asarray(x, dtype=np.float64) - self.by
+        return np.where(over >= 0, self.of.above(over), 1.0)
+
+
 def kept_of(law: Law, low: float, high: float) -> float:
     """P(low <= X <= high)."""
     if law.parts:
@@ -247,57 +221,3 @@ def _part_of_table(law: Quantiles, low: float, high: float) -> Quantiles | Deter
 
 # Laws of which `between` makes something else than a truncated law of the same.
 SIMPLIFIED = (Deterministic, Uniform, BoundedPareto, Pareto, Empirical, Quantiles, Shifted, Truncated)
-
-
-class Fit(Composed):
-    """The usual phase-type law of a mean and a coefficient of variation.
-
-    Above 1: two exponentials with balanced means (each brings half of the mean); below 1: k - 1 or k phases of one
-    rate (Tijms), where 1/sqrt(k) <= cv < 1/sqrt(k - 1); 0: a constant.
-    """
-
-    law: Literal["fit"] = "fit"
-    mean: Positive
-    cv: Annotated[NonNegative, Field(le=MOST_VARIATION)]
-
-    @field_validator("cv")
-    @classmethod
-    def _few_phases(cls, cv: float) -> float:
-        if cv > 0 and cv * cv * MOST_PHASES < 1.0 - 1e-9:
-            raise ValueError(
-                f"{cv:g} must be 0 or at least {1 / math.sqrt(MOST_PHASES):.4g}, which takes {MOST_PHASES} phases"
-            )
-        return cv
-
-    @property
-    def phases(self) -> int:
-        """Phases of an Erlang law below 1: k."""
-        return max(math.ceil(1.0 / self.cv**2 - 1e-9), 1)
-
-    @property
-    def fewer(self) -> float:
-        """The probability of one phase less than k."""
-        k, square = self.phases, self.cv**2
-        return max(k * square - math.sqrt(max(k * (1.0 + square) - k * k * square, 0.0)), 0.0) / (1.0 + square)
-
-    @cached_property
-    def parts(self) -> tuple[tuple[float, Law], ...]:
-        if self.cv == 0:
-            return ((1.0, Deterministic(value=self.mean)),)
-        square = self.cv**2
-        if self.cv >= 1:
-            lean = math.sqrt((square - 1.0) / (square + 1.0))
-            rare = 1.0 / ((square + 1.0) * (1.0 + lean))
-            if rare == 0.5:
-                return ((1.0, Exponential(mean=self.mean)),)
-            often = 1.0 - rare
-            means = (0.5 * self.mean / often, 0.5 * self.mean / rare)
-            return (often, Exponential(mean=means[0])), (rare, Exponential(mean=means[1]))
-        k, fewer = self.phases, self.fewer
-        phase = self.mean / (k - fewer)
-        long = Erlang(phases=k, mean=k * phase)
-        return ((fewer, Erlang(phases=k - 1, mean=(k - 1) * phase)), (1.0 - fewer, long)) if fewer else ((1.0, long),)
-
-    @property
-    def variance(self) -> float:
-        return (self.cv * self.mean) ** 2

@@ -10,13 +10,17 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from loynes.model.data_laws import Empirical, Quantiles
-from loynes.model.derived_laws import Fit, Mixture, Shifted, Truncated
-from loynes.model.heavy_laws import BoundedPareto, Lognormal, Pareto, Weibull
-from loynes.model.law import Law
-from loynes.model.phase_laws import Coxian, PhaseType
-from loynes.model.scipy_laws import Scipy, from_scipy, is_frozen
-from loynes.model.simple_laws import Deterministic, Erlang, Exponential, Gamma, Hyperexponential, Uniform
+from loynes.model.laws.bounded import Deterministic, Uniform
+from loynes.model.laws.empirical import Empirical, Quantiles
+from loynes.model.laws.exponential import Erlang, Exponential, Hyperexponential
+from loynes.model.laws.fit import Fit
+from loynes.model.laws.law import Law
+from loynes.model.laws.mixture import Mixture
+from loynes.model.laws.pareto import BoundedPareto, Pareto
+from loynes.model.laws.phase_type import Coxian, PhaseType
+from loynes.model.laws.scipy_stats import Scipy, from_scipy, is_frozen
+from loynes.model.laws.shaped import Gamma, Lognormal, Weibull
+from loynes.model.laws.truncated import Shifted, Truncated
 
 __all__ = [
     "BoundedPareto",

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from pydantic import ConfigDict, Field, Strict, ValidationInfo, model_validator
 
 from loynes.model.fields import LARGEST, SMALLEST
-from loynes.model.law import Array, Law
+from loynes.model.laws.law import Array, Law
 
 MOST_VALUES = 1_000_000
 
