@@ -7,26 +7,20 @@ service's uniform u, stretches it to (0, 1), and applies one of the recipes belo
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from loynes.inputs.arrivals import ArrivalTable, arrival_table, cuts_of
-from loynes.model import laws
 from loynes.model.cluster import Model
 from loynes.model.laws.law import Law, leaves
+from loynes.model.laws.recipes import Formula, Recipe
 
-# Recipes: the service as a function of u in (0, 1), with parameters p and q.
-EXPONENTIAL = 0  # p (-ln u)
-PARETO = 1  # p exp(q (-ln u))
-BOUNDED_PARETO = 2  # p exp(q (-ln(1 - r u)))
-DETERMINISTIC = 3  # p
-UNIFORM = 4  # p + q u
-WEIBULL = 5  # p exp(q ln(-ln u))
-TABLE = 6  # exp of the tabulated log-quantile at ln(u / (1 - u))
-PIECES = 7  # linear in u between nodes, found by a search: rows p .. p + q - 1 of the pieces
-# To all of them `add` is added.
+# Formulas (model/laws/recipes.py has them) as numbers. For a table r is its number, for pieces p and q say where its
+# nodes are: rows p .. p + q - 1.
+FORMULAS: tuple[Formula, ...] = get_args(Formula)
+EXPONENTIAL, PARETO, BOUNDED_PARETO, DETERMINISTIC, UNIFORM, WEIBULL, TABLE, PIECES = range(len(FORMULAS))
 
 # The log-quantile is smooth in the logit of u; the grid covers every u = (x + 1/2) 2^-52 (logits within 36.8).
 TABLE_EDGE = 37.0
@@ -90,17 +84,14 @@ def job_table(model: Model, rate: float | None) -> JobTable:
     for of in [c.service for c in model.classes] + ([] if gap_law is None else [gap_law]):
         start = 0.0
         for weight, law in leaves(of):
-            shift = 0.0
-            while isinstance(law, laws.Shifted):
-                shift, law = shift + law.by, law.of
-            kind, a, b, c = _recipe(law, grids, pieces)
+            how = _placed(law.recipe(), grids, pieces)
             low.append(start)
             width.append(weight)
-            recipe.append(kind)
-            p.append(a)
-            q.append(b)
-            r.append(c)
-            add.append(shift)
+            recipe.append(FORMULAS.index(how.formula))
+            p.append(how.p)
+            q.append(how.q)
+            r.append(how.r)
+            add.append(how.add)
             start += weight
         first.append(len(low))
     simple = len(low) == len(model.classes) and not any(recipe) and not any(add)
@@ -154,28 +145,16 @@ def needs_of(model: Model) -> Needs:
     return Needs(need[:, 0].copy(), demand, specific, weight, of_class.astype(np.int64), lift)
 
 
-def _recipe(
-    law: Law, grids: list[NDArray[np.float64]], pieces: list[NDArray[np.float64]]
-) -> tuple[int, float, float, float]:
-    match law:
-        case laws.Exponential():
-            return EXPONENTIAL, law.mean, 0.0, 0.0
-        case laws.Pareto():
-            return PARETO, law.low, 1.0 / law.shape, 0.0
-        case laws.BoundedPareto():
-            return BOUNDED_PARETO, law.low, 1.0 / law.shape, -float(np.expm1(law.shape * np.log(law.low / law.high)))
-        case laws.Deterministic():
-            return DETERMINISTIC, law.value, 0.0, 0.0
-        case laws.Uniform():
-            return UNIFORM, law.low, law.high - law.low, 0.0
-        case laws.Weibull():
-            return WEIBULL, law.scale, 1.0 / law.shape, 0.0
-        case laws.Empirical() | laws.Quantiles():
-            start = sum(map(len, pieces))
-            pieces.append(law.pieces)
-            return PIECES, float(start), float(len(pieces[-1])), 0.0
-    grids.append(_grid(law))
-    return TABLE, 0.0, 0.0, float(len(grids) - 1)
+def _placed(recipe: Recipe, grids: list[NDArray[np.float64]], pieces: list[NDArray[np.float64]]) -> Recipe:
+    """A recipe that says where its table or its nodes are, which are put there."""
+    if recipe.tabulated is not None:
+        grids.append(_grid(recipe.tabulated))
+        return recipe._replace(r=float(len(grids) - 1))
+    if recipe.nodes is not None:
+        start = sum(map(len, pieces))
+        pieces.append(recipe.nodes)
+        return recipe._replace(p=float(start), q=float(len(recipe.nodes)))
+    return recipe
 
 
 @lru_cache(maxsize=64)

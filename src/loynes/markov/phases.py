@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
 from loynes.model.cluster import Model
-from loynes.model.laws.phases import phases_of
 
 Array = NDArray[np.float64]
 
@@ -41,7 +40,7 @@ class Stages:
             return "exact answers are for classes that do not depend on the arrival process"
         found = []
         for c in model.classes:
-            phases = phases_of(c.service)
+            phases = c.service.as_phases()
             if phases is None:
                 return f"class {c.label!r} has a {c.service.law} service, which is not of phase type"
             found.append(phases)

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from loynes.model import modulation
 from loynes.model.arrivals import Batch, Modulated, Poisson, Process, Renewal
-from loynes.model.laws.phases import phases_of
 
 Array = NDArray[np.float64]
 
@@ -74,7 +73,7 @@ def _matrices(where: str, stream: Process) -> tuple[Array, Array]:
     if isinstance(stream, Poisson):
         return np.array([[-rate]]), np.array([[rate]])
     if isinstance(stream, Renewal):
-        phases = phases_of(stream.gap)
+        phases = stream.gap.as_phases()
         if phases is None:
             said = f"{where}: gaps of a {stream.gap.law} law cannot be superposed"
             raise ValueError(f"{said}; say {{ law = 'fit', mean, cv }} with a cv above 0, such as 0.5")

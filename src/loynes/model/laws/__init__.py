@@ -1,28 +1,28 @@
-"""All service laws: what a model file may say about a service time.
+"""Service laws: what a model file may say about a service time, one file a family.
 
-Every law has `mean`, `variance`, `highest_moment` (the largest k with E[X^k] finite, inf if all are),
-`light_tail` (E[exp(theta X)] finite for some theta > 0) and a vectorised `cdf`.
+A law is a subclass of `Law` with a name; `law.py` says what it must offer. Every file in this folder is imported, so
+that a law is known from its definition alone; laws defined elsewhere are known once their module has been imported.
 """
+# ruff: noqa: I001  (messages list laws in the order of these imports)
 
-from __future__ import annotations
+from importlib import import_module
+from pkgutil import iter_modules
 
-from typing import Annotated, Any
-
-from pydantic import BeforeValidator, Field
-
-from loynes.model.laws.bounded import Deterministic, Uniform
-from loynes.model.laws.empirical import Empirical, Quantiles
+from loynes.model.laws.law import LAWS, Law
 from loynes.model.laws.exponential import Erlang, Exponential, Hyperexponential
-from loynes.model.laws.fit import Fit
-from loynes.model.laws.law import Law
-from loynes.model.laws.mixture import Mixture
 from loynes.model.laws.pareto import BoundedPareto, Pareto
-from loynes.model.laws.phase_type import Coxian, PhaseType
-from loynes.model.laws.scipy_stats import Scipy, from_scipy, is_frozen
+from loynes.model.laws.bounded import Deterministic, Uniform
 from loynes.model.laws.shaped import Gamma, Lognormal, Weibull
+from loynes.model.laws.phase_type import Coxian, PhaseType
+from loynes.model.laws.mixture import Mixture
+from loynes.model.laws.empirical import Empirical, Quantiles
 from loynes.model.laws.truncated import Shifted, Truncated
+from loynes.model.laws.fit import Fit
+from loynes.model.laws.scipy_stats import Scipy, from_scipy
+from loynes.model.laws.service_law import ServiceLaw
 
 __all__ = [
+    "LAWS",
     "BoundedPareto",
     "Coxian",
     "Deterministic",
@@ -47,33 +47,5 @@ __all__ = [
     "from_scipy",
 ]
 
-
-def _accept_frozen(value: Any) -> Any:
-    return from_scipy(value) if is_frozen(value) else value
-
-
-ServiceLaw = Annotated[
-    Exponential
-    | Erlang
-    | Hyperexponential
-    | BoundedPareto
-    | Pareto
-    | Deterministic
-    | Uniform
-    | Gamma
-    | Weibull
-    | Lognormal
-    | PhaseType
-    | Coxian
-    | Mixture
-    | Empirical
-    | Quantiles
-    | Truncated
-    | Shifted
-    | Fit
-    | Scipy,
-    Field(discriminator="law"),
-    BeforeValidator(_accept_frozen),
-]
-for _law in (Mixture, Truncated, Shifted):
-    _law.model_rebuild(_types_namespace={"ServiceLaw": ServiceLaw})
+for _module in iter_modules(__path__):
+    import_module(f"{__name__}.{_module.name}")

@@ -10,6 +10,7 @@ from pydantic import model_validator
 
 from loynes.model.fields import NonNegative, Positive
 from loynes.model.laws.law import Array, Law
+from loynes.model.laws.recipes import Recipe
 
 
 class Deterministic(Law):
@@ -32,6 +33,12 @@ class Deterministic(Law):
 
     def cdf(self, x: ArrayLike) -> Array:
         return np.asarray(np.asarray(x, dtype=np.float64) >= self.value, dtype=np.float64)
+
+    def recipe(self) -> Recipe:
+        return Recipe("deterministic", self.value)
+
+    def within(self, low: float, high: float) -> Deterministic:
+        return self
 
 
 class Uniform(Law):
@@ -61,3 +68,9 @@ class Uniform(Law):
 
     def cdf(self, x: ArrayLike) -> Array:
         return np.clip((np.asarray(x, dtype=np.float64) - self.low) / (self.high - self.low), 0.0, 1.0)
+
+    def recipe(self) -> Recipe:
+        return Recipe("uniform", self.low, self.high - self.low)
+
+    def within(self, low: float, high: float) -> Uniform:
+        return Uniform(low=max(low, self.low), high=min(high, self.high))

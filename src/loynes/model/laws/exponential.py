@@ -12,6 +12,8 @@ from pydantic import Field, model_validator
 
 from loynes.model.fields import Count, Positive, Probability, check_sum_to_one, either, one_of
 from loynes.model.laws.law import Array, Law, at_least_zero
+from loynes.model.laws.phases import Phases
+from loynes.model.laws.recipes import Recipe
 
 
 class Exponential(Law):
@@ -37,10 +39,16 @@ class Exponential(Law):
     def above(self, x: ArrayLike) -> Array:
         return np.exp(-at_least_zero(x) / self.mean)
 
+    def recipe(self) -> Recipe:
+        return Recipe("exponential", self.mean)
+
     def log_quantile(self, logit: Array) -> Array:
         from scipy.special import log_expit
 
         return np.log(-log_expit(-logit)) + math.log(self.mean)
+
+    def as_phases(self) -> Phases:
+        return Phases(np.ones(1), np.full((1, 1), -1.0 / self.mean))
 
 
 class GammaShaped(Law):
@@ -87,6 +95,10 @@ class Erlang(GammaShaped):
     def _shape(self) -> float:
         return float(self.phases)
 
+    def as_phases(self) -> Phases:
+        n, rate = self.phases, self.phases / self.mean
+        return Phases(np.eye(1, n)[0], rate * (np.eye(n, k=1) - np.eye(n)))
+
 
 class Hyperexponential(Law):
     """A mixture of exponentials: with probability p_i the mean is m_i."""
@@ -119,3 +131,6 @@ class Hyperexponential(Law):
     def cdf(self, x: ArrayLike) -> Array:
         y = at_least_zero(x)
         return sum((-p * np.expm1(-y / m) for p, m in zip(self.probabilities, self.means, strict=True)), np.zeros(()))
+
+    def as_phases(self) -> Phases:
+        return Phases(np.array(self.probabilities), np.diag(-1.0 / np.array(self.means)))

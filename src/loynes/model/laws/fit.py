@@ -6,12 +6,14 @@ import math
 from functools import cached_property
 from typing import Annotated, Literal
 
+import numpy as np
 from pydantic import Field, field_validator
 
 from loynes.model.fields import NonNegative, Positive
 from loynes.model.laws.bounded import Deterministic
 from loynes.model.laws.exponential import Erlang, Exponential
 from loynes.model.laws.law import Composed, Law
+from loynes.model.laws.phases import Phases
 
 # Erlang laws up to these phases, and branches no rarer than a class may be.
 MOST_PHASES = 1000
@@ -55,8 +57,8 @@ class Fit(Composed):
             return ((1.0, Deterministic(value=self.mean)),)
         square = self.cv**2
         if self.cv >= 1:
-            lean = math.sqrt((square - 1.0) / (square + 1.0))
-            rare = 1.0 / ((square + 1.0) * (1.0 + lean))
+            imbalance = math.sqrt((square - 1.0) / (square + 1.0))
+            rare = 1.0 / ((square + 1.0) * (1.0 + imbalance))
             if rare == 0.5:
                 return ((1.0, Exponential(mean=self.mean)),)
             often = 1.0 - rare
@@ -70,3 +72,11 @@ class Fit(Composed):
     @property
     def variance(self) -> float:
         return (self.cv * self.mean) ** 2
+
+    def as_phases(self) -> Phases | None:
+        if not 0 < self.cv < 1:
+            return super().as_phases()
+        # One chain for both Erlang laws: the shorter one begins a phase later.
+        k, fewer = self.phases, self.fewer
+        initial = (1.0 - fewer) * np.eye(1, k)[0] + fewer * np.eye(1, k, 1)[0]
+        return Phases(initial, (k - fewer) / self.mean * (np.eye(k, k=1) - np.eye(k)))

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
 from loynes.model.fields import Probability, check_sum_to_one
 from loynes.model.laws.law import Composed, Law
-
-if TYPE_CHECKING:
-    from loynes.model.laws import ServiceLaw
+from loynes.model.laws.service_law import ServiceLaw
 
 
 class Mixture(Composed):

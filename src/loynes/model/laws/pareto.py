@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from loynes.model.fields import Positive, either, one_of
 from loynes.model.laws.law import Array, Law
+from loynes.model.laws.recipes import Recipe
 
 
 class BoundedPareto(Law):
@@ -56,6 +57,13 @@ class BoundedPareto(Law):
         y = np.clip(np.asarray(x, dtype=np.float64), self.low, self.high)
         beyond = (self.low / y) ** self.shape * np.expm1(self.shape * np.log(y / self.high))
         return np.asarray(beyond / math.expm1(self.shape * math.log(self.low / self.high)))
+
+    def recipe(self) -> Recipe:
+        cut = -float(np.expm1(self.shape * np.log(self.low / self.high)))
+        return Recipe("bounded_pareto", self.low, 1.0 / self.shape, cut)
+
+    def within(self, low: float, high: float) -> BoundedPareto:
+        return BoundedPareto(low=max(low, self.low), high=min(high, self.high), shape=self.shape)
 
 
 class Pareto(Law):
@@ -104,3 +112,12 @@ class Pareto(Law):
 
     def above(self, x: ArrayLike) -> Array:
         return np.asarray((self.low / np.maximum(np.asarray(x, dtype=np.float64), self.low)) ** self.shape)
+
+    def recipe(self) -> Recipe:
+        return Recipe("pareto", self.low, 1.0 / self.shape)
+
+    def within(self, low: float, high: float) -> Law:
+        bottom = max(low, self.low)
+        if math.isinf(high):
+            return Pareto(shape=self.shape, mean=bottom * self.shape / (self.shape - 1.0))
+        return BoundedPareto(low=bottom, high=high, shape=self.shape)

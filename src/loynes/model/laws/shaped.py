@@ -12,6 +12,7 @@ from pydantic import Field, field_validator
 from loynes.model.fields import Positive
 from loynes.model.laws.exponential import GammaShaped
 from loynes.model.laws.law import Array, Law, at_least_zero
+from loynes.model.laws.recipes import Recipe
 
 
 class Gamma(GammaShaped):
@@ -57,6 +58,9 @@ class Weibull(Law):
 
     def above(self, x: ArrayLike) -> Array:
         return np.exp(-((at_least_zero(x) / self.scale) ** self.shape))
+
+    def recipe(self) -> Recipe:
+        return Recipe("weibull", self.scale, 1.0 / self.shape)
 
     def log_quantile(self, logit: Array) -> Array:
         from scipy.special import log_expit

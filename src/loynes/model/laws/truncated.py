@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import model_validator
 
 from loynes.model.fields import NonNegative, Positive
-from loynes.model.laws.bounded import Deterministic, Uniform
-from loynes.model.laws.empirical import Empirical, Quantiles
 from loynes.model.laws.law import Array, Law, leaves
-from loynes.model.laws.pareto import BoundedPareto, Pareto
 from loynes.model.laws.quantile_moments import moments
-
-if TYPE_CHECKING:
-    from loynes.model.laws import ServiceLaw
+from loynes.model.laws.recipes import Recipe
+from loynes.model.laws.service_law import ServiceLaw
 
 # A cut that keeps less would be known to too few digits.
 LEAST_KEPT = 1e-12
@@ -53,11 +49,12 @@ class Truncated(Law):
     @cached_property
     def parts(self) -> tuple[tuple[float, Law], ...]:
         low, high = self._ends
-        found = [(weight, leaf, weight * kept_of(leaf, low, high)) for weight, leaf in leaves(self.of)]
-        if not self.of.parts and not isinstance(self.of, SIMPLIFIED):
-            return ()
-        total = math.fsum(kept for *_, kept in found)
-        return tuple((kept / total, between(leaf, low, high)) for _, leaf, kept in found if kept > 0)
+        if not self.of.parts:
+            simpler = self.of.within(low, high)
+            return () if simpler is None else ((1.0, simpler),)
+        pieces = [(leaf, weight * kept_of(leaf, low, high)) for weight, leaf in leaves(self.of)]
+        total = math.fsum(kept for _, kept in pieces)
+        return tuple((kept / total, between(leaf, low, high)) for leaf, kept in pieces if kept > 0)
 
     @cached_property
     def _cut(self) -> tuple[float, float, float]:
@@ -124,6 +121,10 @@ class Truncated(Law):
         above = np.logaddexp(beyond, log_expit(-logit) + kept)
         return np.clip(self.of.log_quantile(below - above), low, high)
 
+    def within(self, low: float, high: float) -> Law:
+        bottom, top = self._ends
+        return between(self.of, max(low, bottom), min(high, top))
+
 
 class Shifted(Law):
     """Another law's variable plus a constant."""
@@ -164,6 +165,15 @@ class Shifted(Law):
         over = np.asarray(x, dtype=np.float64) - self.by
         return np.where(over >= 0, self.of.above(over), 1.0)
 
+    def recipe(self) -> Recipe:
+        shift, inner = self.by, self.of
+        while isinstance(inner, Shifted):
+            shift, inner = shift + inner.by, inner.of
+        return inner.recipe()._replace(add=shift)
+
+    def within(self, low: float, high: float) -> Shifted:
+        return Shifted(of=between(self.of, max(low - self.by, 0.0), high - self.by), by=self.by)
+
 
 def kept_of(law: Law, low: float, high: float) -> float:
     """P(low <= X <= high)."""
@@ -178,46 +188,9 @@ def kept_of(law: Law, low: float, high: float) -> float:
 
 def between(law: Law, low: float, high: float) -> Law:
     """A law in one piece on the condition that it lies in [low, high], simplified where that is a law of a name."""
-    match law:
-        case Deterministic():
-            return law
-        case Uniform():
-            return Uniform(low=max(low, law.low), high=min(high, law.high))
-        case BoundedPareto():
-            return BoundedPareto(low=max(low, law.low), high=min(high, law.high), shape=law.shape)
-        case Pareto():
-            bottom = max(low, law.low)
-            if math.isinf(high):
-                return Pareto(shape=law.shape, mean=bottom * law.shape / (law.shape - 1.0))
-            return BoundedPareto(low=bottom, high=high, shape=law.shape)
-        case Empirical():
-            values, probabilities, _ = law.arrays
-            inside = (values >= low) & (values <= high)
-            return Empirical(values=tuple(values[inside].tolist()), weights=tuple(probabilities[inside].tolist()))
-        case Quantiles():
-            return _part_of_table(law, low, high)
-        case Shifted():
-            return Shifted(of=between(law.of, max(low - law.by, 0.0), high - law.by), by=law.by)
-        case Truncated():
-            bottom, top = law._ends
-            low, high, law = max(low, bottom), min(high, top), law.of
+    simpler = law.within(low, high)
+    if simpler is not None:
+        return simpler
     if low == 0.0 and math.isinf(high):
         return law
     return Truncated(of=law, low=low or None, high=None if math.isinf(high) else high)
-
-
-def _part_of_table(law: Quantiles, low: float, high: float) -> Quantiles | Deterministic:
-    at, values = law.arrays
-    start, end = float(law.cdf(math.nextafter(low, -math.inf))), float(law.cdf(high))
-    inside = (at > start) & (at < end)
-    first, last = max(low, float(values[0])), min(high, float(values[-1]))
-    if first == last:
-        return Deterministic(value=first)
-    return Quantiles(
-        probabilities=(0.0, *((at[inside] - start) / (end - start)).tolist(), 1.0),
-        values=(first, *values[inside].tolist(), last),
-    )
-
-
-# Laws of which `between` makes something else than a truncated law of the same.
-SIMPLIFIED = (Deterministic, Uniform, BoundedPareto, Pareto, Empirical, Quantiles, Shifted, Truncated)
