@@ -59,7 +59,7 @@ def advance_block(W: Array, need: Ints, service: Array, gap: Array) -> tuple[Arr
     return np.maximum(W - now, 0.0), wait, loss
 
 
-def typed_block(
+def kinds_block(
     W: list[Array],
     demand: Ints,
     own: list[list[Ints]],

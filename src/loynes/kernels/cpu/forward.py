@@ -8,9 +8,9 @@ import numpy as np
 
 from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.cpu.jobs import draw_block, new_block
+from loynes.kernels.cpu.kinds import look as look_at_kinds
+from loynes.kernels.cpu.kinds import take_lost, unpack
 from loynes.kernels.cpu.state import advance, get, look, new_state, put, rebase
-from loynes.kernels.cpu.typed import look as look_at_kinds
-from loynes.kernels.cpu.typed import take_lost, unpack
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.tally import BIN_OFFSET, BIN_SHIFT, BINS
 
