@@ -2,8 +2,6 @@
 #include "state.cuh"
 
 // Bins of waits as in kernels/tally.py: the leading bits of wait / unit.
-constexpr int BIN_BITS = 7, LOWEST_OCTAVE = -20, BINS = (28 + 20) << BIN_BITS;
-
 __device__ __forceinline__ int bin_of(float wait) {
     return (__float_as_int(wait) >> (23 - BIN_BITS)) - ((127 + LOWEST_OCTAVE) << BIN_BITS);
 }
@@ -33,7 +31,7 @@ struct Tally {
 };
 
 template <int K = 0> __device__ __forceinline__ void look(const State &state, const Tally &tally, Index row, Real mine) {
-#if FORM == 2
+#if FORM == FORM_WIDE
     for (int k = lane(); k < NEEDS; k += 32) tally.note(row, k, state.at(far_table.needs[k]));
 #else
 #if KINDS == 1

@@ -21,7 +21,7 @@ given(int blocks, const int *need, const int *kind, const Real *service, const R
                 if (asked > 0) least = greater(least, W[first_of(t) + asked - 1]);
             }
             __syncwarp(__activemask());
-#elif FORM == 1
+#elif FORM == FORM_WARP
             state.get(W);
             __syncwarp();
             const Real least = W[need[j] - 1];

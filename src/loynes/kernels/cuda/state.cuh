@@ -1,12 +1,12 @@
 // The form of the state that the shape asks for, and the team that runs a replica in it.
 #pragma once
-#if FORM == 0
+#if FORM == FORM_THREAD
 #include "thread.cuh"
-#elif FORM == 1
+#elif FORM == FORM_WARP
 #include "warp.cuh"
-#elif FORM == 2
+#elif FORM == FORM_WIDE
 #include "wide.cuh"
-#elif FORM == 3
+#elif FORM == FORM_THREAD_KINDS
 #include "thread_kinds.cuh"
 #else
 #include "wide_kinds.cuh"
