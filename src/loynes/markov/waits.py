@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -114,10 +113,10 @@ def moments(found: Solved) -> tuple[Array, Array]:
 def tails(found: Solved, x: float) -> Array:
     """P(wait > x) of each class, x > 0, by numerical inversion of its Laplace transform."""
     total: Array = np.zeros(1)
-    partial = []
+    partial, ahead = [], _ahead(found)
     for k in range(TRANSFORMS):
         s = (ACCURACY + 2j * math.pi * k) / (2.0 * x)
-        value = ((1.0 - _transform(found, s)) / s).real
+        value = ((1.0 - _transform(found, s, ahead)) / s).real
         total = total + (0.5 if k == 0 else (-1) ** k) * value
         partial.append(total)
     weights = np.array([math.comb(AVERAGED - 1, j) for j in range(AVERAGED)]) / 2.0 ** (AVERAGED - 1)
@@ -125,8 +124,8 @@ def tails(found: Solved, x: float) -> Array:
     return np.asarray(np.clip(math.exp(0.5 * ACCURACY) / x * euler, 0.0, 1.0))
 
 
-def _transform(found: Solved, s: complex) -> Array:
-    """E[exp(-s wait)] of each class."""
+def _transform(found: Solved, s: complex, ahead: Array) -> Array:
+    """E[exp(-s wait)] of each class; `ahead` is that of `_ahead`."""
     queue, crews = found.queue, found.queue.crews
     moves, alone = queue.moves, queue.alone
     columns = []
@@ -142,14 +141,13 @@ def _transform(found: Solved, s: complex) -> Array:
     at_crew = np.column_stack(columns)
     total = found.free_probability() @ at_crew
     solver = splu(sp.csc_array(sp.diags_array(moves.total + s) - moves.stay - moves.change))
-    for chance in _ahead(found):
+    for chance in ahead:
         at_state = solver.solve(moves.open @ at_crew)
         total = total + chance @ at_state
         at_crew = moves.grow @ at_crew + moves.block @ at_state
     return np.asarray(total)
 
 
-@lru_cache(maxsize=1)
 def _ahead(found: Solved) -> Array:
     """[w, state]: the probability that an arrival meets a blocked state with w unshown jobs ahead of it."""
     queue = found.queue
