@@ -61,6 +61,8 @@ def _beside(sizes: list[int], place: int, own: Array) -> Array:
 
 def problem(d0: Array, d1: Array) -> str | None:
     """What is wrong with a pair of matrices, in words; None if nothing."""
+    from scipy.sparse.csgraph import connected_components
+
     if d0.ndim != 2 or d0.shape[0] != d0.shape[1] or d1.shape != d0.shape:
         return "must be two square matrices of the same size"
     if (d1 < 0).any() or (d0 - np.diag(np.diag(d0)) < 0).any():
@@ -72,8 +74,7 @@ def problem(d0: Array, d1: Array) -> str | None:
         return f"row {row}: all rates out of a phase must sum to 0, they sum to {(d0 + d1)[row].sum():.6g}"
     if not d1.any():
         return "there are no arrivals: every rate of an arrival is 0"
-    reached = np.linalg.matrix_power((np.eye(len(d0)) + ((d0 + d1) > 0)) > 0, len(d0)) > 0
-    if not reached.all():
+    if connected_components((d0 + d1) > 0, connection="strong")[0] > 1:
         return "every phase must be reachable from every other"
     leaving = -np.diag(d0)
     changes = float(in_time(d0, d1) @ leaving) / rate_of(d0, d1)

@@ -124,6 +124,7 @@ def two_phases(trace: Trace, seen: Burstiness) -> dict[str, Any]:
     If the rate is a process with mean m, variance v and correlation exp(-r t), the dispersion of counts over t is
     1 + (2 v / (m r)) (1 - (1 - exp(-r t)) / (r t)): v and r are fitted to what was seen. The part of time in the faster
     phase comes from the third cumulant of counts over times short against 1 / r, where the rate hardly changes.
+    r is looked for on a grid: a local search (scipy.optimize) may end in another minimum, and change fitted models.
     """
     m, t = seen.rate, np.array(seen.scale)
     excess, weight = np.array(seen.dispersion) - 1.0, np.array(seen.windows, np.float64)

@@ -37,7 +37,10 @@ def moments(log_quantile: Callable[[Array], Array], far: bool) -> tuple[float, f
 
 
 def _piece_by_piece(log_quantile: Callable[[Array], Array], reach: float, centre: float) -> tuple[float, float]:
-    """Gauss and Legendre on intervals that are halved until halving changes nothing."""
+    """Gauss and Legendre on intervals that are halved until halving changes nothing.
+
+    Not scipy.integrate.quad: the last bits of a truncated law's mean, and with them recorded results, would change.
+    """
     node, weight = np.polynomial.legendre.leggauss(16)
 
     def integrals(left: Array, width: float) -> Array:

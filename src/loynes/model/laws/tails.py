@@ -56,7 +56,10 @@ def _judged(x: list[float], h: list[float]) -> Tail:
 
 
 def _place(frozen: Any, target: float, discrete: bool) -> float | None:
-    """x with ln P(X > x) near the target, to a part in a thousand; None if the survival function ends before."""
+    """x with ln P(X > x) near the target, to a part in a thousand; None if the survival function ends before.
+
+    Halved in ln x: more digits, and scipy.optimize.brentq, would be wasted on a place to look from.
+    """
     low = float(frozen.median()) or 1.0
     high = 2.0 * low
     while float(frozen.logsf(high)) > target:
