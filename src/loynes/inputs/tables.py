@@ -70,7 +70,7 @@ class Needs(NamedTuple):
     specific: NDArray[np.int64]  # [need, kind]
     weight: NDArray[np.float64]  # probability of an arrival with this need
     of_class: NDArray[np.int64]  # class -> position in `need`
-    lift: NDArray[np.float64]  # [phase, need]: how much likelier than on average; empty where it is always the same
+    phase_weight: NDArray[np.float64]  # [phase, need], P(need | phase) / P(need); empty where all are 1
 
 
 def job_table(model: Model, rate: float | None) -> JobTable:
@@ -126,13 +126,13 @@ def job_table(model: Model, rate: float | None) -> JobTable:
 
 def needs_of(model: Model) -> Needs:
     table = job_table(model, None)
-    asked = np.hstack([table.need[:, None], table.demand, table.specific])
-    chain, lift = model.chain, np.zeros((0, 0))
+    rows = np.hstack([table.need[:, None], table.demand, table.specific])
+    chain, phase_weight = model.chain, np.zeros((0, 0))
     if chain is not None and chain.mix is not None:
         # One more column tells classes of the same need apart.
-        asked = np.hstack([asked, np.arange(len(asked))[:, None]])
-        lift = chain.mix / chain.classes
-    distinct, of_class = np.unique(asked, axis=0, return_inverse=True)
+        rows = np.hstack([rows, np.arange(len(rows))[:, None]])
+        phase_weight = chain.mix / chain.classes
+    distinct, of_class = np.unique(rows, axis=0, return_inverse=True)
     weight = np.zeros(len(distinct))
     np.add.at(weight, of_class, [c.probability for c in model.classes])
     kinds = len(table.units)
@@ -140,9 +140,9 @@ def needs_of(model: Model) -> Needs:
         np.ascontiguousarray(distinct[:, part])
         for part in (slice(0, 1), slice(1, 1 + kinds), slice(1 + kinds, 1 + 2 * kinds))
     )
-    if lift.size:
-        lift = np.ascontiguousarray(lift[:, np.argsort(of_class)])
-    return Needs(need[:, 0].copy(), demand, specific, weight, of_class.astype(np.int64), lift)
+    if phase_weight.size:
+        phase_weight = np.ascontiguousarray(phase_weight[:, np.argsort(of_class)])
+    return Needs(need[:, 0].copy(), demand, specific, weight, of_class.astype(np.int64), phase_weight)
 
 
 def _placed(recipe: Recipe, grids: list[NDArray[np.float64]], pieces: list[NDArray[np.float64]]) -> Recipe:

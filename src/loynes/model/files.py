@@ -169,8 +169,8 @@ def _describe(error: ErrorDetails) -> str:
         case "union_tag_not_found":
             return f"{path}: is missing"
         case "value_error":
-            said = str(context["error"])
-            return f"{path}: {said}" if path else said
+            message = str(context["error"])
+            return f"{path}: {message}" if path else message
         case "too_short":
             return f"{path}: must have at least one entry"
         case "string_too_short":

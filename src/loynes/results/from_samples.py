@@ -123,7 +123,7 @@ def _class_weights(model: Model, seen: Seen) -> Array:
 def _own_classes(table: JobTable, seen: Seen, seed: int) -> NDArray[np.int64]:
     """The class of each sample's own job."""
     pick = words(seed, STREAM_RESPONSE, 0, np.arange(seen.count))[0]
-    if not seen.needs.lift.size:
+    if not seen.needs.phase_weight.size:
         return np.searchsorted(table.class_cut, pick, side="right").astype(np.int64)
     below = np.cumsum(seen.weights[:, seen.needs.of_class], axis=1)
     return np.asarray(np.sum(short_uniform(pick)[:, None] >= below[:, :-1], axis=1), np.int64)

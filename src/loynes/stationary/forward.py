@@ -51,7 +51,7 @@ class Chains:
         self._engine = choose(backend)
         rows = self._engine.groups_of(self.replicas) if rows is None else rows
         self._rows = self._numbers % rows
-        self.tally = new_tally(rows, len(needs.need), unit, len(table.units), bool(needs.lift.size))
+        self.tally = new_tally(rows, len(needs.need), unit, len(table.units), bool(needs.phase_weight.size))
         self._seed = seed
         # Where the arrival process of each replica stands.
         self._places = (

@@ -145,7 +145,7 @@ class Check:
             "offered": None if m.rate is None else m.rate * m.work,
             "classes": {
                 c.label: {
-                    "need": c.asked,
+                    "need": c.any_units,
                     "probability": c.probability,
                     "mean": c.service.mean,
                     "variance": c.service.variance if math.isfinite(c.service.variance) else None,

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from loynes.inputs.arrivals import start_places
 from loynes.inputs.tables import JobTable, Needs
 from loynes.kernels.cpu.backward import backward
-from loynes.kernels.cpu.driven import driven
 from loynes.kernels.cpu.forward import forward
 from loynes.kernels.cpu.pile import pile, regenerate
+from loynes.kernels.cpu.pile_before import pile_before
 from loynes.kernels.cpu.random_pile import random_pile
 from loynes.kernels.cpu.sandwich import perfect, sandwich
 from loynes.kernels.cpu.threads import cores, run_lines
@@ -252,7 +252,7 @@ def run_driven(
 
     def task(rows: slice) -> None:
         out = (places[rows], height[rows], time[rows])
-        driven(table, as_runs, key, stream, first_replica + rows.start, length, *out)
+        pile_before(table, as_runs, key, stream, first_replica + rows.start, length, *out)
 
     run_lines((iter([partial(task, rows)]) for rows in _groups(len(places), length, workers)), workers, None)
 

@@ -98,7 +98,7 @@ class Law(Record):
     def log_quantile(self, logit: Array) -> Array:
         """log Q(u) at u = 1/(1+exp(-logit)), ascending logits: what is tabulated.
 
-        To be said in place of `quantile` where the logarithm is known more directly than the quantile itself.
+        Define it in place of `quantile` where the logarithm is known more directly than the quantile itself.
         """
         from scipy.special import expit
 
@@ -111,7 +111,7 @@ class Law(Record):
     def within(self, low: float, high: float) -> Law | None:
         """This law on the condition that it lies in [low, high], where that is a law with a name; None elsewhere.
 
-        Only asked of laws in one piece of which some probability lies there.
+        Called only for laws in one piece, with some probability in that interval.
         """
         return None
 

@@ -210,14 +210,14 @@ class Scipy(Law):
         """A density of straight lines: up, level, down. Its quantile function has corners that no table may cross."""
         up, down = corners[0], corners[-1]
         rises, falls = float(self.cdf(up)), float(self._frozen.sf(down))
-        found: list[tuple[float, Law]] = []
+        pieces: list[tuple[float, Law]] = []
         if rises > 0:
-            found.append((rises, Scipy(name="powerlaw", args=(2.0,), keywords={"loc": low, "scale": up - low})))
+            pieces.append((rises, Scipy(name="powerlaw", args=(2.0,), keywords={"loc": low, "scale": up - low})))
         if 1.0 - rises - falls > 1e-15:
-            found.append((1.0 - rises - falls, Uniform(low=up, high=down)))
+            pieces.append((1.0 - rises - falls, Uniform(low=up, high=down)))
         if falls > 0:
-            found.append((falls, Scipy(name="beta", args=(1.0, 2.0), keywords={"loc": down, "scale": high - down})))
-        return tuple(found)
+            pieces.append((falls, Scipy(name="beta", args=(1.0, 2.0), keywords={"loc": down, "scale": high - down})))
+        return tuple(pieces)
 
     def cdf(self, x: ArrayLike) -> Array:
         return np.asarray(self._frozen.cdf(np.asarray(x, dtype=np.float64)), dtype=np.float64)

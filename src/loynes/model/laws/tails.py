@@ -36,11 +36,11 @@ def tail_of(frozen: Any, discrete: bool, finite_variance: bool) -> Tail:
         warnings.simplefilter("ignore")
         for looks in LOOKS:
             places = [_place(frozen, look, discrete) for look in looks]
-            found = [p for p in places if p is not None]
-            if len(found) == len(looks) and found[0] < found[1] < found[2]:
-                hazards = [_hazard(frozen, x, discrete) for x in found]
+            known = [p for p in places if p is not None]
+            if len(known) == len(looks) and known[0] < known[1] < known[2]:
+                hazards = [_hazard(frozen, x, discrete) for x in known]
                 if all(math.isfinite(h) and h > 0 for h in hazards):
-                    return _judged(found, hazards)
+                    return _judged(known, hazards)
     return Tail(False, 2.0 if finite_variance else 1.0)
 
 
