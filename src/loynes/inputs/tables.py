@@ -76,7 +76,7 @@ class Needs(NamedTuple):
 def job_table(model: Model, rate: float | None) -> JobTable:
     """The arrays for a model at an arrival rate; None for the saturated system, where all jobs are there at once."""
     cut = cuts_of(np.array([c.probability for c in model.classes]))
-    first, low, width, recipe, p, q, r, add = [0], [], [], [], [], [], [], []
+    first, low, width, branches = [0], [], [], []
     grids: list[NDArray[np.float64]] = []
     pieces: list[NDArray[np.float64]] = [np.empty((0, 3))]
     arrivals, gap_law = arrival_table(model, rate)
@@ -84,17 +84,14 @@ def job_table(model: Model, rate: float | None) -> JobTable:
     for of in [c.service for c in model.classes] + ([] if gap_law is None else [gap_law]):
         start = 0.0
         for weight, law in leaves(of):
-            how = _placed(law.recipe(), grids, pieces)
+            branches.append(_placed(law.recipe(), grids, pieces))
             low.append(start)
             width.append(weight)
-            recipe.append(FORMULAS.index(how.formula))
-            p.append(how.p)
-            q.append(how.q)
-            r.append(how.r)
-            add.append(how.add)
             start += weight
         first.append(len(low))
-    simple = len(low) == len(model.classes) and not any(recipe) and not any(add)
+    recipe = np.array([FORMULAS.index(branch.formula) for branch in branches], dtype=np.int64)
+    p, q, r, add = np.array([(branch.p, branch.q, branch.r, branch.add) for branch in branches]).T.copy()
+    simple = len(low) == len(model.classes) and not recipe.any() and not add.any()
     demand = np.array([model.demand(c) for c in model.classes], dtype=np.int64)
     specific = np.array([model.specific(c) for c in model.classes], dtype=np.int64)
     if model.order == "random":
@@ -108,17 +105,17 @@ def job_table(model: Model, rate: float | None) -> JobTable:
         specific=specific,
         gap_mean=0.0 if rate is None else 1.0 / rate,
         arrivals=arrivals,
-        simple=simple,
+        simple=bool(simple),
         class_cut=cut,
         need=np.array([c.need for c in model.classes], dtype=np.int64),
         first=np.array(first, dtype=np.int64),
         low=np.array(low),
         stretch=1.0 / np.array(width),
-        recipe=np.array(recipe, dtype=np.int64),
-        p=np.array(p),
-        q=np.array(q),
-        r=np.array(r),
-        add=np.array(add),
+        recipe=recipe,
+        p=p,
+        q=q,
+        r=r,
+        add=add,
         grid=np.array(grids).reshape(len(grids), TABLE_CELLS + 1, 2),
         pieces=np.concatenate(pieces),
     )

@@ -84,10 +84,10 @@ class Trace:
         return digest.hexdigest()[:16]
 
     @property
-    def figures(self) -> tuple[tuple[str, Any], ...]:
+    def figures(self) -> tuple[tuple[str, str | float], ...]:
         """Quantity and value, for tables."""
         recorded = int(np.count_nonzero(~np.isnan(self.wait)))
-        rows: list[tuple[str, Any]] = [
+        rows: list[tuple[str, str | float]] = [
             ("source", self.source),
             ("format", self.format),
             ("data lines", str(self.records)),

@@ -17,11 +17,12 @@ def cores() -> int:
 
 
 def run_lines(
-    lines: Iterable[Iterator[Task]], workers: int | None = None, done: Callable[[], None] | None = None
+    lines: Iterable[Iterator[Task]], workers: int | None = None, after_each: Callable[[], None] | None = None
 ) -> None:
     """Run lines of tasks side by side: a line's tasks one after the other, any line's as soon as a core is free.
 
-    `done` is called in this thread after each task. An interrupt or an error waits for the tasks that run, no more.
+    `after_each` is called in this thread whenever a task has ended. An interrupt or an error waits for the tasks that
+    run, no more.
     """
     limit = workers or cores()
     ready = deque(lines)
@@ -38,7 +39,7 @@ def run_lines(
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 ready.append(running.pop(future))
                 future.result()
-                if done is not None:
-                    done()
+                if after_each is not None:
+                    after_each()
     finally:
         pool.shutdown(cancel_futures=True)

@@ -50,16 +50,11 @@ SHARED: dict[str, int | float] = {
     "TABLE_PER_STEP": 1.0 / tables.TABLE_STEP,
     "TABLE_NODES": tables.TABLE_CELLS + 1,
     **{formula.upper(): number for number, formula in enumerate(tables.FORMULAS)},
-    "ONE_BITS": elementary.ONE_BITS,
-    "ROOT_BITS": elementary.ROOT_BITS,
-    "MANTISSA": elementary.MANTISSA,
-    "LN2_HIGH": elementary.LN2_HIGH,
-    "LN2_LOW": elementary.LN2_LOW,
-    "INVERSE_LN2": elementary.INVERSE_LN2,
-    "EXP_LIMIT": elementary.EXP_LIMIT,
-    **{f"LOG_ODD_{k}": value for k, value in enumerate(elementary.LOG_ODD)},
-    **{f"LOG_EVEN_{k}": value for k, value in enumerate(elementary.LOG_EVEN)},
-    **{f"EXP_{k}": value for k, value in enumerate(elementary.EXP)},
+    **{
+        name: getattr(elementary, name)
+        for name in ("ONE_BITS", "ROOT_BITS", "MANTISSA", "LN2_HIGH", "LN2_LOW", "INVERSE_LN2", "EXP_LIMIT")
+    },
+    **{f"{name}_{k}": x for name in ("LOG_ODD", "LOG_EVEN", "EXP") for k, x in enumerate(getattr(elementary, name))},
 }
 
 

@@ -30,7 +30,7 @@ struct Tally {
     }
 };
 
-template <int K = 0> __device__ __forceinline__ void look(const State &state, const Tally &tally, Index row, Real mine) {
+template <int K = 0> __device__ __forceinline__ void look(const State &state, const Tally &tally, Index row, Real kept) {
 #if FORM == FORM_WIDE
     for (int k = lane(); k < NEEDS; k += 32) tally.note(row, k, state.at(far_table.needs[k]));
 #else
@@ -43,10 +43,10 @@ template <int K = 0> __device__ __forceinline__ void look(const State &state, co
         tally.note(row, K, w);
     } else {
         // Lane k keeps what concerns need k.
-        if (lane() == K % 32) mine = w;
-        if ((K % 32 == 31 || K + 1 == NEEDS) && lane() <= K % 32) tally.note(row, K - K % 32 + lane(), mine);
+        if (lane() == K % 32) kept = w;
+        if ((K % 32 == 31 || K + 1 == NEEDS) && lane() <= K % 32) tally.note(row, K - K % 32 + lane(), kept);
     }
-    if constexpr (K + 1 < NEEDS) look<K + 1>(state, tally, row, mine);
+    if constexpr (K + 1 < NEEDS) look<K + 1>(state, tally, row, kept);
 #endif
 }
 

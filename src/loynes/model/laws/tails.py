@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -25,12 +25,20 @@ SAME_RATE = 1e-3
 SETTLED = 0.1
 
 
+class HasTail(Protocol):
+    """What is looked at of a law of scipy.stats: ln P(X > x), and a place to begin."""
+
+    def logsf(self, x: float, /) -> float: ...
+
+    def median(self) -> float: ...
+
+
 class Tail(NamedTuple):
     light: bool
     highest_moment: float
 
 
-def tail_of(frozen: Any, discrete: bool, finite_variance: bool) -> Tail:
+def tail_of(frozen: HasTail, discrete: bool, finite_variance: bool) -> Tail:
     """The tail of a law with unbounded support."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -55,7 +63,7 @@ def _judged(x: list[float], h: list[float]) -> Tail:
     return Tail(False, max(math.ceil(powers[2] * (1.0 - 1e-3)) - 1.0, 1.0))
 
 
-def _place(frozen: Any, target: float, discrete: bool) -> float | None:
+def _place(frozen: HasTail, target: float, discrete: bool) -> float | None:
     """x with ln P(X > x) near the target, to a part in a thousand; None if the survival function ends before.
 
     Halved in ln x: more digits, and scipy.optimize.brentq, would be wasted on a place to look from.
@@ -72,7 +80,7 @@ def _place(frozen: Any, target: float, discrete: bool) -> float | None:
     return float(round(low)) if discrete else low
 
 
-def _hazard(frozen: Any, x: float, discrete: bool) -> float:
+def _hazard(frozen: HasTail, x: float, discrete: bool) -> float:
     low, high = x * math.exp(-HALF_STEP), x * math.exp(HALF_STEP)
     if discrete:
         low, high = math.floor(low), math.ceil(high)
