@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+import loynes
 from loynes.errors import ModelError
 from loynes.model import JobClass, Model, builtin_names, load
 from loynes.model.laws import Exponential
@@ -66,6 +67,25 @@ def test_changes() -> None:
     assert model.classes[0].service.mean == 0.7
     assert model.rate == 1
     assert model.classes[4].need == 16
+
+
+def test_a_saved_result_is_its_model(tmp_path: Any) -> None:
+    """Whatever a command wrote as JSON can be asked about again, and changed on the way."""
+    named = load("five-class-exponential", ["arrivals.rate=1.2"])
+    nameless = load({"servers": 2, "classes": [{"need": 1, "probability": 1, "service": LAWS["uniform"]}]})
+    for model, name in ((named, "five-class-exponential"), (nameless, "found")):
+        loynes.check(model).save(tmp_path / "found.json")
+        assert load(tmp_path / "found.json") == model.model_copy(update={"name": name})
+    loynes.check(named).save(tmp_path / "found.json")
+    assert load(tmp_path / "found.json", ["classes.T2.need=3"]).classes[1].need == 3
+    for wrong in (
+        {"command": "check"},
+        {"command": "check", "model": {"definition": 3}},
+        {"model": {"definition": {}}},
+    ):
+        (tmp_path / "wrong.json").write_text(json.dumps(wrong))
+        with pytest.raises(ModelError, match=r"wrong.json: "):
+            load(tmp_path / "wrong.json")
 
 
 def test_schema_describes_the_file() -> None:

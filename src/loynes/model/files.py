@@ -36,6 +36,8 @@ def builtin_text(name: str) -> str:
 def load(source: str | Path | Mapping[str, Any] | Model, changes: Iterable[str] = ()) -> Model:
     """A model from a built-in name, a path, plain data or a model, with `path=value` changes applied.
 
+    A path is that of a model file (TOML or JSON), or of a result saved as JSON, which holds its model.
+
     A change's path follows the file (`classes[0].need=2`, `classes.T1.service.mean=0.7`, `arrivals.rate=1`);
     its value is written as in TOML, and what does not parse as TOML is taken as text.
     """
@@ -94,8 +96,16 @@ def _read(source: str) -> tuple[str, dict[str, Any]]:
         raise ModelError(f"{source}: the top level must be a table with servers and classes")
     if is_mjqm(document):
         document = from_mjqm(document, source)
+    document = _model_of_result(document)
     document.setdefault("name", path.stem)
     return source, document
+
+
+def _model_of_result(document: dict[str, Any]) -> dict[str, Any]:
+    """The model that a saved result is about; any other document stays."""
+    about = document.get("model")
+    definition = about.get("definition") if "command" in document and isinstance(about, dict) else None
+    return definition if isinstance(definition, dict) else document
 
 
 def _apply(document: dict[str, Any], change: str) -> None:
