@@ -148,9 +148,14 @@ def test_certify() -> None:
     text = ok("certify", "five-class-exponential", "--load", "0.75")
     assert "P(V > x) <= exp(-" in text
     assert "Assumed" in text
-    assert json.loads(ok("certify", "five-class-exponential", "--rate", "1", "--json"))["drift"] < 0
-    heavy = ("--set", 'classes.T1.service={law="lognormal",mean=0.5,cv=1}')
-    assert "lognormal service, whose tail is heavier" in ok("certify", "five-class-exponential", "--rate", "1", *heavy)
+    data = json.loads(ok("certify", "five-class-exponential", "--rate", "1", "--json"))
+    assert data["certificate"]["drift"] < 0
+    assert data["why"] == ""
+    heavy = ("--rate", "1", "--set", 'classes.T1.service={law="lognormal",mean=0.5,cv=1}')
+    assert "lognormal service, whose tail is heavier" in ok("certify", "five-class-exponential", *heavy)
+    data = json.loads(ok("certify", "five-class-exponential", *heavy, "--json"))
+    assert data["certificate"] is None
+    assert "lognormal service, whose tail is heavier" in data["why"]
 
 
 def test_heavy_tails_say_so(tmp_path: Path) -> None:

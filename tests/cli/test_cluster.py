@@ -17,8 +17,8 @@ import pytest
 
 import loynes
 from loynes.errors import LoynesError, UsageError
-from loynes.study import spread, units
-from loynes.study.cluster import cluster
+from loynes.execution import units, workers
+from loynes.execution.cluster import cluster
 
 MODEL = "five-class-exponential"
 
@@ -32,8 +32,8 @@ def client() -> Iterator[Any]:
 @pytest.fixture(autouse=True)
 def _small_units(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever there is to do goes out, in units of a fraction of a second."""
-    monkeypatch.setattr(spread, "NOT_WORTH_IT", 0.0)
-    monkeypatch.setattr(spread, "UNIT_SECONDS", 0.05)
+    monkeypatch.setattr(workers, "NOT_WORTH_IT", 0.0)
+    monkeypatch.setattr(workers, "UNIT_SECONDS", 0.05)
 
 
 def told(result: Any) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def test_events_too(client: Any) -> None:
 
 def test_a_worker_is_killed_half_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its units are done elsewhere; the result file is the same."""
-    monkeypatch.setattr(spread, "UNIT_SECONDS", 0.5)
+    monkeypatch.setattr(workers, "UNIT_SECONDS", 0.5)
     ask = {"load": 0.75, "precision": 0.01, "seed": 5}
     loynes.evaluate(MODEL, **ask, folder=tmp_path / "here")
     with cluster(workers=2) as client:
@@ -160,7 +160,7 @@ def test_samples_and_the_command_line(tmp_path: Path, client: Any) -> None:
 
 
 def test_clusters_that_are_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("loynes.study.cluster.PATIENCE", 0.5)
+    monkeypatch.setattr("loynes.execution.cluster.PATIENCE", 0.5)
     for asked, said in (
         ({"address": "tcp://127.0.0.1:9"}, "cannot be reached"),
         ({"address": "nonsense://x"}, "cannot be reached"),

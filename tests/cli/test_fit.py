@@ -24,6 +24,11 @@ def test_a_log_becomes_a_model(tmp_path: Path) -> None:
     checked = run("check", str(model), "--json")
     assert checked.returncode == 0, checked.stderr
     assert len(json.loads(checked.stdout)["classes"]) == 3
+    # The result, too, is a model to every command.
+    result = tmp_path / "result.json"
+    assert run("fit", str(log), "--no-compare", "--classes", "3", "-o", str(result)).returncode == 0
+    again = run("check", str(result), "--json")
+    assert json.loads(again.stdout) == json.loads(checked.stdout) | {"seconds": json.loads(again.stdout)["seconds"]}
     shown = run("fit", str(log), "--no-compare", "--json")
     found = json.loads(shown.stdout)
     assert found["modelled"] is None
@@ -39,7 +44,7 @@ def test_bad_requests(tmp_path: Path) -> None:
     for line, said in (
         (["fit", str(log)], "does not say how many"),
         (["fit", str(log), "--servers", "4"], "too few"),
-        (["fit", str(log), "--servers", "4", "-o", "model.csv"], ".toml or .json"),
+        (["fit", str(log), "--servers", "4", "-o", str(tmp_path / "nowhere" / "model.toml")], "does not exist"),
     ):
         done = run(*line)
         assert done.returncode == 2

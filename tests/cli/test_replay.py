@@ -67,13 +67,14 @@ def test_damage_is_shown_and_refused(tmp_path: Path) -> None:
     ("arguments", "says"),
     [
         ((), "does not say how many there are"),
-        (("--servers", 16, "--column", "need"), "must be NAME=COLUMN"),
+        (("--servers", 16, "--column", "need"), "column: 'need': must be written like NAME=COLUMN"),
         (("--servers", 16, "--column", "need=cores"), "no column 'cores'"),
         (("--servers", 16, "--by", "user"), "it has: queue"),
         (("--servers", 16, "--format", "xml"), "must be one of"),
         (("--servers", 16, "--format", "parquet"), "not a whole Parquet file"),
-        (("--servers", 16, "-o", "x.html"), "run folder"),
-        (("--servers", 0), "must be between 1 and"),
+        (("--servers", 16, "-o", "x.toml"), "run folder"),
+        (("--servers", 0), "servers 0: must be at least 1"),
+        (("--servers", 10_000_000), "servers 10000000: must be between 1 and"),
     ],
 )
 def test_mistakes_are_one_line(arguments: tuple[object, ...], says: str, tmp_path: Path) -> None:

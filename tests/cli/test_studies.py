@@ -12,8 +12,8 @@ import pytest
 import loynes
 from loynes.cli.app import main
 from loynes.errors import UsageError
-from loynes.study.objectives import objectives_of
-from loynes.study.sweep import values_of
+from loynes.questions.answering.objectives import objectives_of
+from loynes.questions.asking.options import values_of
 
 MODEL = "five-class-exponential"
 
@@ -27,12 +27,12 @@ def run(*line: str) -> int:
 
 
 def test_values() -> None:
-    assert values_of("0.1:0.95:0.05", "loads")[-1] == 0.95
-    assert len(values_of("0.1:0.95:0.05", "loads")) == 18
-    assert values_of("1,2.5,fcfs", "vary") == [1, 2.5, "fcfs"]
-    for wrong in ("", "1:2:0", "3:1:1", "a:b:c", "0:1:1e-9"):
-        with pytest.raises(UsageError):
-            values_of(wrong, "loads")
+    assert values_of("0.1:0.95:0.05")[-1] == 0.95
+    assert len(values_of("0.1:0.95:0.05")) == 18
+    assert values_of("1,2.5,fcfs") == (1, 2.5, "fcfs")
+    for wrong in ("", "1:2:0", "3:1:1", "a:b:c", "0:1:1e-9", "0,1", "fcfs", []):
+        with pytest.raises(UsageError, match=r"^loads: "):
+            loynes.sweep(MODEL, loads=wrong)
 
 
 def test_sweep(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

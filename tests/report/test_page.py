@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from loynes.cli.report import report
 from typer import Typer
 from typer.testing import CliRunner
 
-from loynes.cli.report import report
 from loynes.errors import LoynesError, UsageError
 from loynes.estimate import Estimate
 from loynes.model import Model, load
