@@ -7,7 +7,7 @@ import math
 from loynes._version import __version__
 from loynes.report.content import Cell, Content, Grid, Sure, Tile, page_for
 from loynes.report.waits import how_of, intervals
-from loynes.report.words import about, count, sentence
+from loynes.report.words import about, count, sentence, small
 from loynes.results.charts.certified import charts, tail
 from loynes.results.records import Evaluation
 from loynes.stationary.certificate import Certificate, NoCertificate
@@ -72,12 +72,8 @@ def terms(certificate: Certificate) -> list[tuple[str, str, str]]:
             else "The share of pairs of chains that had not met after the burn-in: how far the state then can be from "
             "the long run. Where a pair is still apart, both its chains are counted, so the intervals stay right."
         )
-        rows.append(("distance", f"{about(c.distance.estimate)}, at most {_small(c.distance.high)}", meaning))
+        rows.append(("distance", f"{about(c.distance.estimate)}, at most {small(c.distance.high)}", meaning))
     return rows
-
-
-def _small(value: float) -> str:
-    return f"{value:.2g}" if value < math.inf else "1"
 
 
 def of_several(evaluations: list[Evaluation]) -> Sure:
@@ -104,14 +100,15 @@ def of_several(evaluations: list[Evaluation]) -> Sure:
         rows.append(("burn-in", span, "So many jobs were run and thrown away before anything was measured."))
     if distances:
         meaning = "How far the state after the burn-in can be from the long run, in the worst of the evaluations."
-        rows.append(("distance", f"at most {_small(max(distances))}", meaning))
+        rows.append(("distance", f"at most {small(max(distances))}", meaning))
     return Sure(sentences, rows)
 
 
 @page_for(Certificate)
 def content(result: Certificate) -> Content:
-    rows = [[Cell(name), Cell.of(value)] for name, value in result.figures]
+    rows = [[Cell(term), Cell.of(value)] for term, value in result.figures]
     likely = [(p, (math.log(1.0 / p) + (result.log_mgf if result.flat else 0.0)) / result.theta) for p in TAILS]
+    name = "Z" if result.flat else "V"
     quantiles = [[Cell.of(x), Cell.of(tail(result, x))] for _, x in likely]
     return Content(
         kind="certify",
@@ -120,12 +117,12 @@ def content(result: Certificate) -> Content:
         summary=[sentence(line) for line in " ".join(str(result).splitlines()).split(". ")],
         tiles=[
             Tile("theta", f"{result.theta:.4g}", "decay of the bound"),
-            *(Tile(f"exceeded with chance {p:g}, at most", about(x), "units of time") for p, x in likely[:2]),
+            *(Tile(f"{name}, but for a chance of {p:g}", f"≤ {about(x)}", "units of time") for p, x in likely[:2]),
         ],
         charts=charts(result),
         grids=[
             Grid("Figures", ("quantity", "value"), rows),
-            Grid("The bound", ("workload x", "chance of more, at most"), quantiles),
+            Grid("The bound", (name, "chance of more, at most"), quantiles),
         ],
         sure=Sure([ASSUMED.format(sure=result.sure)], terms(result)),
         how=how_of(version=__version__),

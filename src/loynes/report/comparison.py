@@ -7,7 +7,7 @@ import math
 from loynes.estimate import Estimate
 from loynes.report.certificate import of_several
 from loynes.report.content import Cell, Content, Grid, Tile, page_for
-from loynes.report.waits import UNIT, how_of, needs_of, waits_grid
+from loynes.report.waits import UNIT, how_of
 from loynes.report.words import about, between, listed, percent
 from loynes.results.charts.comparison import charts, compared, differences, minus
 from loynes.results.charts.measures import METRICS
@@ -33,7 +33,7 @@ def content(result: Comparison) -> Content:
         grids=[
             Grid(f"Differences: {b} minus {a}", ("class", *(m.label for m in metrics)), rows, pinned=1),
             _system(result),
-            *(waits_grid(side, needs_of(side.model), f"Waits by class: {name}") for name, side in sides),
+            *(Grid.of(side.summary, f"Waits by class: {name}", pinned=1) for name, side in sides),
         ],
         sure=of_several([result.a, result.b]),
         models=[(name, side.model) for name, side in sides],

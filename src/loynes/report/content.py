@@ -12,6 +12,7 @@ from loynes.estimate import Estimate
 from loynes.model.cluster import Model
 from loynes.report.words import NONE, cell
 from loynes.results.charts.chart import Chart
+from loynes.results.table import Table
 
 R = TypeVar("R")
 
@@ -28,10 +29,10 @@ class Cell:
         """An estimate with its error, a number, or a text; a dash where there is no finite number."""
         if isinstance(value, str):
             return cls(value)
-        if value is None or not math.isfinite(value.estimate if isinstance(value, Estimate) else value):
-            return cls(NONE)
         if isinstance(value, Estimate):
-            return cls(cell(value), value.estimate)
+            return cls(cell(value), value.estimate if math.isfinite(value.estimate) else None)
+        if value is None or not math.isfinite(value):
+            return cls(NONE)
         return cls(f"{value:,.10g}" if float(value).is_integer() else f"{value:.6g}", float(value))
 
 
@@ -44,6 +45,28 @@ class Grid:
     rows: list[list[Cell]]
     pinned: int = 0
     note: str = ""
+
+    @classmethod
+    def of(cls, table: Table, title: str, pinned: int = 0, note: str = "") -> Grid:
+        """A table of a record, as the terminal shows it."""
+        name = _head if table.columns[0] == "quantity" else str
+        first = [Cell(name(row[0])) if isinstance(row[0], str) else Cell.of(row[0]) for row in table.rows]
+        rows = [[cell, *(_parsed(value) for value in row[1:])] for cell, row in zip(first, table.rows, strict=True)]
+        return cls(title, tuple(_head(name) for name in table.columns), rows, pinned, note)
+
+
+def _parsed(value: Estimate | float | str) -> Cell:
+    """A cell; a text that is a number sorts like one, and a dash is none."""
+    if value == "-":
+        return Cell(NONE)
+    try:
+        return Cell(value, float(value)) if isinstance(value, str) and math.isfinite(float(value)) else Cell.of(value)
+    except ValueError:
+        return Cell.of(value)
+
+
+def _head(name: str) -> str:
+    return name.replace("hol loss", "HOL loss").replace("p50", "median")
 
 
 @dataclass(frozen=True)

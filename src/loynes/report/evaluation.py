@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from loynes.report.certificate import explained
-from loynes.report.content import Content, Tile, page_for
+from loynes.report.content import Content, Grid, Tile, page_for
 from loynes.report.waits import (
     UNIT,
     cluster_facts,
@@ -13,11 +13,8 @@ from loynes.report.waits import (
     how_of,
     intervals,
     losses,
-    needs_of,
-    system_grid,
     typical,
     wait_tiles,
-    waits_grid,
 )
 from loynes.report.words import about, between, cell, percent, sentence
 from loynes.results.charts.evaluation import charts
@@ -38,7 +35,10 @@ def content(result: Evaluation) -> Content:
             Tile("load", percent(result.load), limit),
         ],
         charts=charts(result),
-        grids=[waits_grid(result, needs_of(result.model)), system_grid(result.system)],
+        grids=[
+            Grid.of(result.summary, "Waits by class", pinned=1),
+            Grid.of(result.system_summary, "The cluster"),
+        ],
         sure=explained(
             result.certificate, result.why, result.method, intervals(result.confidence, result.replicas)
         ),

@@ -33,8 +33,8 @@ def again(result: object, question: Options | None = None) -> list[str]:
     if hasattr(result, "command_lines"):
         return list(result.command_lines())
     command, files, options = _of_record(result)
-    if question is not None and command and isinstance(asked := question.get("options"), dict):
-        kept = {name: value for name, value in asked.items() if name not in _IN_MODELS}
+    if question is not None and command and isinstance(given := question.get("options"), dict):
+        kept = {name: value for name, value in given.items() if name not in _IN_MODELS}
         options = kept if not isinstance(result, Comparison) else options | _without_load(kept)
     return [f"loynes {command} {files}{_words(options)}"] if command else []
 

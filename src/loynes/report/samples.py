@@ -5,7 +5,7 @@ from __future__ import annotations
 from loynes.report.certificate import explained
 from loynes.report.content import Cell, Content, Grid, Tile, page_for
 from loynes.report.waits import cluster_facts, how_of
-from loynes.report.words import about, cell, count, percent
+from loynes.report.words import about, cell, count, percent, small
 from loynes.results.charts.samples import charts
 from loynes.results.samples import SampleFile
 
@@ -43,5 +43,5 @@ def _sentences(result: SampleFile) -> list[str]:
     if result.certificate is None:
         return [first, "There is no certificate, so they are lower bounds: the truth may be higher."]
     distance = result.certificate.distance
-    chance = "" if distance is None else f", but for a chance of at most {distance.high:.2g}"
+    chance = "" if distance is None else f", but for a chance of at most {small(distance.high)}"
     return [first, f"Each is the true long-run workload{chance}."]

@@ -1,4 +1,4 @@
-"""Sentences, tiles and tables about waits and servers, for pages of several kinds."""
+"""Sentences and tiles about waits and servers, for pages of several kinds."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 
 from loynes.estimate import Estimate
 from loynes.model.cluster import Model
-from loynes.report.content import Cell, Grid, Tile
+from loynes.report.content import Tile
 from loynes.report.words import about, between, count, duration, listed, percent
-from loynes.results.charts.measures import METRICS, WAITS, HasWaits, Metric, everyone, exceeds_of, kinds_of, units_of
+from loynes.results.charts.measures import HasWaits, kinds_of, units_of
 from loynes.results.metrics import System, Waits
 
 UNIT = "Times are in the model's own unit."
@@ -81,33 +81,6 @@ def wait_tiles(result: HasWaits, system: System, confidence: float | None, how: 
         *tile("99 in 100 wait at most", wait.p99, confidence, how=how),
         *tile("lost to blocking", system.hol_loss, confidence, f"{scarce} on average"),
     ]
-
-
-def waits_grid(result: HasWaits, needs: Mapping[str, str], title: str = "Waits by class") -> Grid:
-    """Every class: what it needs, its waits, P(wait > x), and its response."""
-    metrics = (*WAITS, METRICS["no_wait"], *exceeds_of(result.overall), METRICS["response.mean"])
-    rows = []
-    for name, waits in everyone(result):
-        need = needs.get(name, "")
-        first = Cell(need, float(need) if need.isdecimal() else None)
-        rows.append([Cell(name), first, *(Cell.of(metric.get(waits)) for metric in metrics)])
-    return Grid(title, ("class", "need", *(_head(metric) for metric in metrics)), rows, pinned=1)
-
-
-def _head(metric: Metric) -> str:
-    """A label that is short enough for a column."""
-    return metric.label.removesuffix(" of the wait").replace("share that does not wait", "no wait")
-
-
-def needs_of(model: Model) -> dict[str, str]:
-    """The need of every class, as tables show it."""
-    return {c.label: c.need_text for c in model.classes}
-
-
-def system_grid(system: System, *more: tuple[str, float]) -> Grid:
-    """The cluster's figures, and more of them."""
-    rows: list[tuple[str, Estimate | float]] = [(name.replace("hol ", "HOL "), value) for name, value in system.rows]
-    return Grid("The cluster", ("quantity", "value"), [[Cell(name), Cell.of(value)] for name, value in [*rows, *more]])
 
 
 def intervals(confidence: float, replicas: int | None = None) -> str:

@@ -12,6 +12,8 @@ from loynes.stationary.certificate import Certificate, NoCertificate
 POINTS = 61
 # The bound is drawn down to this probability.
 LEAST = 1e-6
+QUEUE = "V is the wait in a simple queue of blocks of jobs: V and one more block together lie above the workload."
+LEVEL = "Z is a level that lies above the workload of all servers."
 
 
 @charts_for(Certificate)
@@ -21,13 +23,12 @@ def charts(result: Certificate) -> list[Chart]:
     last = (start - math.log(LEAST)) / result.theta
     points = [last * k / (POINTS - 1) for k in range(POINTS)]
     what = "Z" if result.flat else "V"
+    bound = f"exp({start:.4g} − {result.theta:.4g} x)" if result.flat else f"exp(−{result.theta:.4g} x)"
     return [
         Lines(
-            title="How unlikely large workloads are",
-            picture_title="A bound of the workload's tail",
-            note=f"The chance that the bound {what} of the workload exceeds x is at most "
-            + (f"exp({start:.4g} − {result.theta:.4g} x)" if result.flat else f"exp(−{result.theta:.4g} x)")
-            + ".",
+            title="How fast large workloads become unlikely",
+            picture_title=f"A bound of the workload's tail: {bound}",
+            note=LEVEL if result.flat else QUEUE,
             vary=("x",),
             measures=(f"P({what} > x), at most",),
             series=("bound",),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from loynes.estimate import Estimate
 from loynes.results.charts import certified
 from loynes.results.charts.chart import Bar, Chart, Part, Parts
@@ -20,4 +22,5 @@ def charts(result: SampleFile) -> list[Chart]:
         picture_title=f"{result.model.label}: {title[0].lower()}{title[1:]}",
         bars=(Bar("jobs a unit of time", limit.estimate, parts),),
     )
-    return [*([] if result.certificate is None else certified.charts(result.certificate)), load]
+    bound = [] if result.certificate is None else certified.charts(result.certificate)
+    return [*bound, *([load] if math.isfinite(limit.estimate) else [])]
