@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from loynes._version import __version__
 from loynes.report.content import Content, Grid, Sure, Tile, page_for
 from loynes.report.waits import cluster_facts, how_of
 from loynes.report.words import about
 from loynes.results.charts.check import charts
-from loynes.study.check import Check
+
+if TYPE_CHECKING:
+    from loynes.study.check import Check  # loads the kernels
 
 EXACT = "Nothing was run: these figures follow from the model alone, and are exact."
 
 
-@page_for(Check)
+@page_for("Check")
 def content(result: Check) -> Content:
     model = result.model
     tiles = [

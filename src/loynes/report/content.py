@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
 
 from loynes.errors import UsageError
 from loynes.estimate import Estimate
 from loynes.model.cluster import Model
 from loynes.report.words import NONE, cell
 from loynes.results.charts.chart import Chart
+from loynes.results.charts.register import Register
 from loynes.results.table import Table
-
-R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -103,22 +100,13 @@ class Content:
     warnings: list[str] = field(default_factory=list)
 
 
-PAGES: dict[type, Callable[[Any], Content]] = {}
-
-
-def page_for(kind: type[R]) -> Callable[[Callable[[R], Content]], Callable[[R], Content]]:
-    """Enter the function that makes the page of a class of results."""
-
-    def enter(content: Callable[[R], Content]) -> Callable[[R], Content]:
-        PAGES[kind] = content
-        return content
-
-    return enter
+PAGES: Register[Content] = Register()
+page_for = PAGES.enter
 
 
 def content_of(result: object) -> Content:
     """The page of any result."""
-    make = next((PAGES[kind] for kind in type(result).__mro__ if kind in PAGES), None)
-    if make is None:
+    content = PAGES.make(result)
+    if content is None:
         raise UsageError("there is no report of this kind of result")
-    return make(result)
+    return content

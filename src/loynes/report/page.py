@@ -211,7 +211,7 @@ def _models(models: list[tuple[str, Model]]) -> list[str]:
 
 def _again(content: Content, commands: list[str]) -> list[str]:
     names = "the models above as a.toml and b.toml" if len(content.models) > 1 else "the model above as model.toml"
-    first = f"<p>Save {names}, then:</p>" if content.models else ""
+    first = f"<p>Save {names}, then:</p>" if any(".toml" in line for line in commands) else ""
     lines = [first, f'<pre class="command">{_text(chr(10).join(commands))}</pre>'] if commands else []
     how = "".join(f"<div><dt>{_text(term)}</dt><dd>{_text(value)}</dd></div>" for term, value in content.how)
     return [

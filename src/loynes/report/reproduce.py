@@ -19,7 +19,6 @@ from loynes.results.replay import Replay
 from loynes.results.samples import SampleFile
 from loynes.results.simulation import Simulation
 from loynes.results.sweep import Sweep
-from loynes.study.check import Check
 
 Options = dict[str, object]
 MODEL = "model.toml"
@@ -89,9 +88,7 @@ def _of_record(result: object) -> tuple[str, str, Options]:
             return "exact", MODEL, {"rate": r.rate}
         case FittedModel() as r:
             return "fit", shlex.quote(r.source), {"law": r.law}
-        case Check():
-            return "check", MODEL, {}
-    return "", "", {}
+    return ("check", MODEL, {}) if type(result).__name__ == "Check" else ("", "", {})
 
 
 def _policy_numbers(result: Replay) -> Options:

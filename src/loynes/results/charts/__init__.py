@@ -17,7 +17,7 @@ from loynes.results.charts import (
     threshold,
 )
 from loynes.results.charts.chart import Chart
-from loynes.results.charts.register import maker_of
+from loynes.results.charts.register import CHARTS
 
 __all__ = ["Chart", "charts_of"]
 _FILLED = (certified, check, comparison, evaluation, exact, fitted, plan, policies, replay, samples, simulation, sweep,
@@ -26,7 +26,7 @@ _FILLED = (certified, check, comparison, evaluation, exact, fitted, plan, polici
 
 def charts_of(result: object) -> list[Chart]:
     """The charts of any result; the first is its picture."""
-    make = maker_of(result)
-    if make is None:
+    charts = CHARTS.make(result)
+    if charts is None:
         raise UsageError("there is no picture of this kind of result")
-    return make(result)
+    return charts

@@ -122,11 +122,10 @@ def _rows(chart: Rows, ax: Axes) -> None:
     tilted = len(names) > 8 or sum(map(len, names)) > MOST_LETTERS
     ax.set_xticks(range(len(names)), names, rotation=30 if tilted else 0, ha="right" if tilted else "center")
     ax.set_xlim(-0.5, len(names) - 0.5)
-    ax.margins(y=0.1)
     if chart.zero:
         ax.axhline(0.0, color="black", linewidth=0.9)
     else:
-        ax.set_ylim(bottom=0)
+        ax.set_ylim(0.0, 1.06 * ax.get_ylim()[1])
     if chart.bound is not None:
         low, high = ax.get_ylim()
         high = max(high, 1.15 * chart.bound)
@@ -171,7 +170,7 @@ def _parts(chart: Parts, ax: Axes) -> None:
     ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0%", "25%", "50%", "75%", "100%"])
     ax.grid(visible=False, axis="y")
     if labels:
-        columns = min(len(labels), 2 if one else 4)
+        columns = 2 if one else 3 if max(map(len, labels)) > 12 else 6
         ax.legend(frameon=False, ncols=columns, loc="upper center", bbox_to_anchor=(0.5, -0.18))
     _title(ax, chart.picture_title)
 

@@ -1,32 +1,46 @@
-"""Which charts belong to which result: every file of this folder enters its own."""
+"""Registers of functions by the class of result they are for, filled where each function is defined."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, overload
+from typing import Any, Generic, TypeVar, overload
 
 from loynes.results.charts.chart import Chart
 
 R = TypeVar("R")
-F = TypeVar("F", bound=Callable[..., list[Chart]])
-Make = Callable[[R], list[Chart]]
-_MAKERS: dict[str, Callable[[Any], list[Chart]]] = {}
+Made = TypeVar("Made")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
-@overload
-def charts_for(kind: type[R]) -> Callable[[Make[R]], Make[R]]: ...
-@overload
-def charts_for(kind: str) -> Callable[[F], F]: ...
-def charts_for(kind: type[Any] | str) -> Callable[[F], F]:
-    """Enter the function that makes the charts of a class of results (by its name, where it lives in a later room)."""
+class Register(Generic[Made]):
+    """What is made of a result: charts, or a page."""
 
-    def enter(make: F) -> F:
-        _MAKERS[kind if isinstance(kind, str) else kind.__name__] = make
-        return make
+    def __init__(self) -> None:
+        self._makers: dict[str, Callable[[Any], Made]] = {}
 
-    return enter
+    @overload
+    def enter(self, kind: type[R]) -> Callable[[Callable[[R], Made]], Callable[[R], Made]]: ...
+    @overload
+    def enter(self, kind: str) -> Callable[[F], F]: ...
+    def enter(self, kind: type[Any] | str) -> Callable[[F], F]:
+        """Enter the function for a class of results, given by its name where importing it is too much."""
+
+        def take(make: F) -> F:
+            self._makers[kind if isinstance(kind, str) else kind.__name__] = make
+            return make
+
+        return take
+
+    def make(self, result: object) -> Made | None:
+        """What the function for this result makes of it; None where there is no such function."""
+        names = (kind.__name__ for kind in type(result).__mro__)
+        return next((self._makers[name](result) for name in names if name in self._makers), None)
+
+    @property
+    def names(self) -> set[str]:
+        """The classes that have a function."""
+        return set(self._makers)
 
 
-def maker_of(result: object) -> Callable[[Any], list[Chart]] | None:
-    """The function that makes a result's charts; None where there is none."""
-    return next((_MAKERS[kind.__name__] for kind in type(result).__mro__ if kind.__name__ in _MAKERS), None)
+CHARTS: Register[list[Chart]] = Register()
+charts_for = CHARTS.enter
