@@ -10,8 +10,8 @@ import numpy as np
 
 import loynes
 from loynes.inputs.tables import job_table
-from loynes.kernels.events.engine import Plan, run_jobs, simulate
-from loynes.kernels.events.loop import POLICIES
+from loynes.kernels.events.engine import Events, run_jobs, simulate
+from loynes.kernels.events.policies import find_policy, policies
 
 MODEL, LOAD, JOBS = "five-class-exponential", 0.75, 1_000_000
 WANTED = {"fcfs": 3.0, "easy": 0.3}
@@ -24,18 +24,18 @@ def main() -> None:
     print(
         f"{MODEL} at load {LOAD}, one core\n\n| policy | M jobs/s | wanted | mean wait |\n| --- | ---: | ---: | ---: |"
     )
-    for policy in POLICIES:
-        plan = Plan(table, policy, 10 if policy == "smash" else 1, jobs=JOBS, unit=model.mean_service)
+    for policy in policies().values():
+        plan = Events(table, policy, policy.default_option, jobs=JOBS, unit=model.mean_service)
         simulate(replace(plan, jobs=1000), 1, workers=1)
         began = time.perf_counter()
         (found,) = simulate(plan, 1, workers=1)
         took = time.perf_counter() - began
-        wait = found.seen.sums[:, 1].sum() / found.seen.done
-        wanted = WANTED.get(policy, "")
+        wait = found.observations.sums[:, 1].sum() / found.observations.ended
+        wanted = WANTED.get(policy.name, "")
         print(f"| {policy} | {found.arrived / took / 1e6:.2f} | {wanted} | {wait:.2f} |", flush=True)
     long_lines(model)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    simulate(Plan(table, "fcfs", jobs=20 * JOBS, unit=model.mean_service), 1, workers=1)
+    simulate(Events(table, find_policy("fcfs"), jobs=20 * JOBS, unit=model.mean_service), 1, workers=1)
     more = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     print(f"\n{20 * JOBS:.3g} jobs under fcfs: {more:.1f} MiB more than before")
 
@@ -48,7 +48,7 @@ def long_lines(model: loynes.Model) -> None:
     needs = np.array([model.demand(c)[0] for c in model.classes])
     means = np.array([c.service.mean for c in model.classes])
     shares = [c.probability for c in model.classes]
-    for policy, guess in [*((policy, 1.0) for policy in POLICIES), ("conservative", 2.0)]:
+    for policy, guess in [*((policy, 1.0) for policy in policies()), ("conservative", 2.0)]:
         cells = []
         for count in LINES:
             kind = rng.choice(len(needs), count, p=shares)

@@ -14,7 +14,7 @@ import loynes
 from loynes.errors import LoynesWarning
 from loynes.estimate import Estimate
 from loynes.model import Model
-from loynes.results.policies import Limit
+from loynes.results.records.policies import Limit
 from trace_files import drawn, swf_text
 
 NAMES = ("T1", "T2", "T5")
@@ -112,8 +112,6 @@ def mapped(record: Any, change: Callable[[Estimate], Estimate]) -> Any:
         return record
     if dataclasses.is_dataclass(record) and not isinstance(record, type):
         return dataclasses.replace(record, **{k: mapped(v, change) for k, v in vars(record).items()})
-    if hasattr(record, "model_copy"):
-        return record.model_copy(update={k: mapped(getattr(record, k), change) for k in type(record).model_fields})
     if isinstance(record, dict):
         return {key: mapped(value, change) for key, value in record.items()}
     return type(record)(mapped(value, change) for value in record) if isinstance(record, list | tuple) else record
@@ -121,6 +119,4 @@ def mapped(record: Any, change: Callable[[Estimate], Estimate]) -> Any:
 
 def changed(record: Any, **fields: Any) -> Any:
     """A record with other values in some fields."""
-    if dataclasses.is_dataclass(record) and not isinstance(record, type):
-        return dataclasses.replace(record, **fields)
-    return record.model_copy(update=fields)
+    return dataclasses.replace(record, **fields)

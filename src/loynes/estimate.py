@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler
+    from pydantic_core import CoreSchema
 
 Array = NDArray[np.float64]
 
 # Fewer values say nothing of their skewness; and no interval is extended by more than half of its half-width.
 LEAST_FOR_SKEWNESS = 16
-MOST_LEAN = 0.5
+MOST_EXTENDED = 0.5
 
 
 @dataclass(frozen=True)
@@ -51,13 +55,63 @@ class Estimate:
         """Cut to a range that the true value cannot leave."""
         return Estimate(*(min(max(x, low), high) for x in (self.estimate, self.low, self.high)))
 
+    def __float__(self) -> float:
+        return self.estimate
+
+    def __str__(self) -> str:
+        """With as many digits as the interval supports, and the half-width after it."""
+        return _with_half_width(self)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.estimate, spec) if spec else str(self)
+
     def to_dict(self) -> dict[str, float | None]:
         """For JSON, which has no infinities: they become null."""
         return {k: v if math.isfinite(v) else None for k, v in vars(self).items()}
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Estimate:
-        return cls(*(math.inf if data[k] is None else float(data[k]) for k in ("estimate", "low", "high")))
+    def from_dict(cls, data: dict[str, float | None]) -> Self:
+        """Null is what cannot be a number there: no estimate, no end of the interval; or all three are infinite."""
+        estimate, low, high = (data[name] for name in ("estimate", "low", "high"))
+        if estimate is None and low is None and high is None:
+            return cls(math.inf, math.inf, math.inf)
+        return cls(
+            math.nan if estimate is None else float(estimate),
+            -math.inf if low is None else float(low),
+            math.inf if high is None else float(high),
+        )
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """How records that hold estimates are written as JSON and read back."""
+        from pydantic_core import core_schema
+
+        def read(value: Any) -> Estimate:
+            return value if isinstance(value, Estimate) else cls.from_dict(value)
+
+        to_dict = core_schema.plain_serializer_function_ser_schema(lambda value: value.to_dict())
+        return core_schema.no_info_plain_validator_function(read, serialization=to_dict)
+
+
+def number_text(value: float) -> str:
+    """A number in a table."""
+    return f"{value:.6g}" if math.isfinite(value) else ("-" if math.isnan(value) else "inf")
+
+
+def _with_half_width(value: Estimate) -> str:
+    centre, half = value.estimate, value.half_width
+    if half == 0.0 or value.low == value.high:
+        return number_text(centre)
+    if not math.isfinite(half) or not math.isfinite(centre):
+        return f"{number_text(centre)} (no interval)"
+    if max(value.high - centre, centre - value.low) > 3.0 * min(value.high - centre, centre - value.low):
+        return f"{centre:.4g} [{value.low:.4g}, {value.high:.4g}]"
+    # Two digits of the half-width, and the estimate to the same place: no digit is printed that is only noise.
+    decimals = 1 - math.floor(math.log10(half))
+    if max(abs(centre), half) >= 1e7 or decimals > 8:
+        digits = 2 + max(0, math.floor(math.log10(max(abs(centre), half)) - math.log10(half)))
+        return f"{centre:.{min(digits, 12)}g} ±{half:.2g}"
+    return f"{centre:.{max(decimals, 0)}f} ±{half:.{max(decimals, 0)}f}"
 
 
 def student(confidence: float, count: int) -> float:
@@ -77,11 +131,11 @@ def half_width(values: Array, confidence: float) -> float:
 def mean_of(values: Array, confidence: float) -> Estimate:
     """The mean of independent values, with a Student interval extended on the side of a skewed sample's long tail."""
     centre, half = float(np.mean(values)), half_width(values, confidence)
-    more = half * lean(values, confidence) if math.isfinite(half) else 0.0
+    more = half * skewness_extension(values, confidence) if math.isfinite(half) else 0.0
     return Estimate(centre, centre - half + min(more, 0.0), centre + half + max(more, 0.0))
 
 
-def lean(values: Array, confidence: float) -> float:
+def skewness_extension(values: Array, confidence: float) -> float:
     """By which part of its half-width an interval is extended for skewness (Johnson 1978; Hall 1992).
 
     Averages of waits are skewed to the right; the Student interval then misses high truths more often than low ones,
@@ -94,7 +148,7 @@ def lean(values: Array, confidence: float) -> float:
     away = (values - np.mean(values)) / spread
     skewness = float(np.mean(away * away * away))
     t = student(confidence, count)
-    return min(max(skewness / math.sqrt(count) * (2.0 * t * t + 1.0) / (6.0 * t), -MOST_LEAN), MOST_LEAN)
+    return min(max(skewness / math.sqrt(count) * (2.0 * t * t + 1.0) / (6.0 * t), -MOST_EXTENDED), MOST_EXTENDED)
 
 
 def variance_from(first: Array, second: Array, confidence: float) -> Estimate:
@@ -119,10 +173,10 @@ def probability_from(values: Array, count: int, confidence: float) -> Estimate:
 
     An event never (or always) seen has probability at most what that many observations leave open.
     """
-    found = mean_of(values, confidence).within(0.0, 1.0)
-    if found.estimate in (0.0, 1.0):
-        return proportion_of(int(found.estimate * count), count, confidence)
-    return found
+    mean = mean_of(values, confidence).within(0.0, 1.0)
+    if mean.estimate in (0.0, 1.0):
+        return proportion_of(int(mean.estimate * count), count, confidence)
+    return mean
 
 
 def quantile_of(ordered: Array, q: float, confidence: float) -> Estimate:

@@ -11,7 +11,7 @@ import pytest
 
 import loynes
 from loynes.cli.app import main
-from loynes.kernels.events.loop import POLICIES
+from loynes.kernels.events.policies import policies
 
 MODEL = "five-class-exponential"
 SMALL = ("--jobs", "2000", "--replicas", "4", "-q")
@@ -102,7 +102,7 @@ def test_a_log_under_every_policy(tmp_path: Path, capsys: pytest.CaptureFixture[
     """What is busy on average is the work of the log, whoever starts first; strict order by events is the replay's."""
     path = log(tmp_path / "log.swf")
     strict = loynes.replay(path)
-    for policy in POLICIES:
+    for policy in policies():
         found = loynes.replay(path, policy=policy)
         work = found.system.busy_servers.estimate * found.span
         assert work == pytest.approx(strict.system.busy_servers.estimate * strict.span)

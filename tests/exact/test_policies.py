@@ -12,8 +12,9 @@ from loynes.inputs.arrivals import start_places
 from loynes.inputs.tables import job_table
 from loynes.kernels.cpu.replay import run_replay
 from loynes.kernels.events.changes import Changes, ServerChange
-from loynes.kernels.events.engine import Plan, run_jobs, simulate
-from loynes.kernels.events.loop import KINDS, POLICIES, WAITING, draw
+from loynes.kernels.events.engine import Events, run_jobs, simulate
+from loynes.kernels.events.loop import KINDS, WAITING, draw
+from loynes.kernels.events.policies import find_policy, policies
 from loynes.kernels.reference import BLOCK
 from loynes.stationary.backward import backward_samples
 
@@ -36,9 +37,9 @@ def test_fcfs_is_the_recurrence(name: str) -> None:
         expected = run_replay(model.servers, need[:, 0], service, arrival, np.array([0.0, arrival[-1] + 1])).wait
     else:
         expected = np.array(strict(np.array(model.units), arrival, need, service))
-    plan = Plan(job_table(model, rate), "fcfs", seed=3, jobs=count, each=True)
+    plan = Events(job_table(model, rate), find_policy("fcfs"), seed=3, jobs=count, each=True)
     (found,) = simulate(plan, 1)
-    assert np.abs(found.seen.jobs[:, 0] - expected).max() <= 1e-9 * expected.max()
+    assert np.abs(found.observations.jobs[:, 0] - expected).max() <= 1e-9 * expected.max()
 
 
 def strict(units: np.ndarray, arrival: np.ndarray, need: np.ndarray, service: np.ndarray) -> list[float]:
@@ -145,7 +146,7 @@ def test_a_stationary_start_is_the_sample_s(arrivals: dict[str, Any]) -> None:
     model = loynes.load({"servers": 8, "arrivals": arrivals, "classes": classes})
     table = job_table(model, 0.6 * loynes.stability(model, precision=0.05).threshold.estimate)
     (samples,) = backward_samples(table, 20, seed=5)
-    plan = Plan(table, "fcfs", seed=5, jobs=64, each=True, past=samples.length)
+    plan = Events(table, find_policy("fcfs"), seed=5, jobs=64, each=True, past=samples.length)
     found = simulate(plan, 20)
     job_class, gap, unused = np.empty(BLOCK, np.int64), np.empty(BLOCK), np.empty(BLOCK)
     at = start_places(table.arrivals, 5, 0, np.arange(20))
@@ -153,11 +154,13 @@ def test_a_stationary_start_is_the_sample_s(arrivals: dict[str, Any]) -> None:
         draw(table, np.uint64(5), 0, r, 0, BLOCK, int(at[r]), gap, job_class, unused)
         seen = samples.workload[r, table.demand[job_class[0], 0] - 1]
         later = gap[0] if arrivals["process"] == "poisson" else 0.0
-        assert one.seen.jobs[0, 0] == pytest.approx(max(seen - later, 0.0), rel=1e-9, abs=1e-9)
+        assert one.observations.jobs[0, 0] == pytest.approx(max(seen - later, 0.0), rel=1e-9, abs=1e-9)
         again = simulate(
-            Plan(table, "fcfs", seed=5, jobs=64, each=True, workload=samples.workload[r : r + 1]), 1, first=r
+            Events(table, find_policy("fcfs"), seed=5, jobs=64, each=True, workload=samples.workload[r : r + 1]),
+            1,
+            first=r,
         )
-        assert np.allclose(again[0].seen.jobs[:64, 0], one.seen.jobs[:64, 0], rtol=1e-9, atol=1e-9)
+        assert np.allclose(again[0].observations.jobs[:64, 0], one.observations.jobs[:64, 0], rtol=1e-9, atol=1e-9)
 
 
 def reserving(units: np.ndarray, jobs: list[tuple[float, np.ndarray, float, float]]) -> list[float]:
@@ -219,13 +222,15 @@ def changed(policy: str, *changes: ServerChange, **options: Any) -> np.ndarray:
             "classes": [{"need": 2, "probability": 1, "service": {"law": "deterministic", "value": 3}}],
         }
     )
-    plan = Plan(job_table(model, 1.0), policy, jobs=4, each=True, changes=Changes(of_servers=changes), **options)
-    return simulate(plan, 1)[0].seen.jobs[:4, 0]
+    plan = Events(
+        job_table(model, 1.0), find_policy(policy), jobs=4, each=True, changes=Changes(of_servers=changes), **options
+    )
+    return simulate(plan, 1)[0].observations.jobs[:4, 0]
 
 
 def test_servers_come_and_go() -> None:
     """Worked by hand, under every policy: all jobs are alike, so the order of arrival is that of all but one."""
-    for policy in POLICIES:
+    for policy in policies():
         # Two run at a time: A 0-3, B 1-4, C 3-6, D 4-7.
         assert changed(policy).tolist() == [0, 0, 1, 1]
         # From 2.5 on one at a time, and A may end: B ends at 4, C 4-7; back at 5: D 5-8.
@@ -248,7 +253,7 @@ def test_arrivals_follow_the_rate() -> None:
     assert changes.real(own).tolist() == [0.0, 9.0, 10.0, 11.0, 19.5, 25.0, 26.0]
 
 
-@pytest.mark.parametrize("policy", list(POLICIES))
+@pytest.mark.parametrize("policy", list(policies()))
 def test_a_long_line(policy: str) -> None:
     """More jobs at once than there is room for at first, guesses far too long: all end, on the servers there are."""
     rng = np.random.default_rng(6)
@@ -267,7 +272,7 @@ def test_a_long_line(policy: str) -> None:
 def test_all_jobs_end_and_no_server_is_lost() -> None:
     """On random lines, under every policy: services are had in full, and never more servers than there are."""
     rng = np.random.default_rng(5)
-    for policy in POLICIES:
+    for policy in policies():
         for _ in range(5):
             arrival, service = np.cumsum(rng.exponential(0.6, 300)), rng.exponential(1.0, 300)
             need = 2 ** rng.integers(0, 4, (300, 1))

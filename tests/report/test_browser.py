@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from loynes.estimate import Estimate
+from loynes.estimators.metrics import metric
 from loynes.report import page
 from report_data import KINDS, changed, mapped, result_of
 
@@ -245,7 +246,7 @@ def test_another_measure_and_a_log_scale(browser: Browser, pages: dict[str, Path
     browser.run("document.querySelector('.switch').click()")
     assert browser.run(ticks) != before
     browser.run("{ const s = document.querySelector('select'); s.value = '3'; s.dispatchEvent(new Event('change')); }")
-    assert "p99 of the wait" in browser.run(
+    assert metric("wait.p99").label in browser.run(
         "[...document.querySelectorAll('svg .label')].map((t) => t.textContent).join()"
     )
     assert browser.problems == []

@@ -17,14 +17,12 @@ import matplotlib.pyplot as plt
 import loynes
 from loynes.errors import UsageError
 from loynes.estimate import Estimate
+from loynes.estimators.metrics import metric
+from loynes.results.base import Result
 from loynes.results.charts import charts_of
 from loynes.results.charts.chart import Bar, Chart, Lines, Part, Parts, Row, Rows, Steps
 from loynes.results.charts.drawing import draw, picture, save_picture
-from loynes.results.charts.measures import METRICS, resources_of
 from loynes.results.charts.sweep import lines
-from loynes.results.metrics import System, Waits
-from loynes.results.tidy import leaves
-from loynes.stationary.certificate import NoCertificate
 from report_data import FEW, KINDS, changed, mapped, model, result_of
 
 
@@ -71,7 +69,8 @@ def test_all_kinds_of_charts_are_there() -> None:
 
 
 def test_what_has_no_picture() -> None:
-    for nothing, why in (({}, "no picture of this kind"), (NoCertificate("heavy"), "nothing to draw")):
+    none = changed(result_of("certificate"), certificate=None, why="a tail is heavy")
+    for nothing, why in ((Result(), "no picture of this kind"), (none, "nothing to draw")):
         with pytest.raises(UsageError, match=why):
             picture(nothing)
 
@@ -177,12 +176,12 @@ def test_a_sweep_has_options() -> None:
     assert ax.lines[0].get_ydata().tolist() == [one.system.hol_loss.estimate for one in answers]
     assert ax.lines[0].get_xdata().tolist() == [one.rate for one in answers]
     assert ax.lines[-1].get_xdata()[0] == answers[0].threshold.estimate
-    assert "HOL loss" in ax.get_ylabel()
+    assert ax.get_ylabel() == metric("hol_loss").label
     ax = draw(lines(r, metric="response.p90", classes=["T2"]))
     drawn = [line for line in ax.lines if not str(line.get_label()).startswith("_")]
     assert [line.get_label() for line in drawn] == ["T2"]
     assert drawn[0].get_ydata().tolist() == [one.classes["T2"].response.p90.estimate for one in answers]
-    assert r.plot(metric="wait.p99").get_ylabel() == METRICS["wait.p99"].label
+    assert r.plot(metric="wait.p99").get_ylabel() == metric("wait.p99").label
     with pytest.raises(UsageError, match=r"metric 'mean': not in these results; there are .*wait\.mean"):
         lines(r, metric="mean")
     with pytest.raises(UsageError, match=r"x 'servers': must be one of load, rate$"):
@@ -201,7 +200,7 @@ def test_a_sweep_of_two_things() -> None:
     assert limits == {
         (None, float(n)): point.result.threshold.estimate for n, point in ((6, r.points[0]), (8, _eight(r)))
     }
-    assert lines(r, metric="wait>1").measures[lines(r, metric="wait>1").first[0]] == "wait > 1"
+    assert lines(r, metric="wait>1").measures[lines(r, metric="wait>1").first[0]] == "P(wait > 1)"
 
 
 def _eight(result: Any) -> Any:
@@ -228,13 +227,3 @@ def test_many_rows_and_long_names_fit() -> None:
     whole = Parts(title="", bars=(Bar("servers" * 9, 4.0, (Part("busy" * 20, Estimate.exact(1.0), "busy"),)),))
     draw(whole).figure.canvas.draw()
     assert charts_of(r)[0].to_data() == replace(charts_of(r)[0]).to_data()
-
-
-def test_metrics_are_those_of_the_tidy_table() -> None:
-    """Every metric of the register has the tidy table's name and number."""
-    r = result_of("evaluation")
-    tidy = {(name, metric): value for name, metric, value in leaves(r)}
-    for metric in METRICS.values():
-        record: Waits | System = r.overall if metric.of == "class" else r.system
-        assert tidy["all jobs" if metric.of == "class" else "system", metric.name] == metric.get(record)
-    assert resources_of(r.system) == ()

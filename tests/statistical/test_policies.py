@@ -15,7 +15,7 @@ import pytest
 from scipy.integrate import quad
 
 import loynes
-from loynes.kernels.events.loop import POLICIES
+from loynes.kernels.events.policies import policies
 from loynes.results.simulation import Simulation
 from loynes.study.limits import searched
 from loynes.study.orders import order_of
@@ -76,7 +76,7 @@ def test_queues_that_are_solved() -> None:
     alike = {"servers": 4, "classes": [{"need": 1, "probability": 1, "service": {"law": "exponential", "mean": 1}}]}
     exact = loynes.exact(alike, rate=3.0).mean_wait
     ask: dict[str, Any] = {"jobs": 100_000, "replicas": 8, "confidence": SURE}
-    for policy in POLICIES:
+    for policy in policies():
         if policy != "shortest-first":
             found = loynes.simulate(alike, policy=policy, rate=3.0, **ask).overall.wait.mean
             assert exact is not None

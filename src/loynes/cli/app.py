@@ -4,48 +4,34 @@ from __future__ import annotations
 
 import io
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from loynes._version import __version__
-from loynes.cli import (
-    compare,
-    evaluate,
-    fit,
-    plan,
-    replay,
-    report,
-    reproduce,
-    resume,
-    sample,
-    simulate,
-    stability,
-    sweep,
-)
-from loynes.cli.options import (
-    BackendOption,
-    DisciplineOption,
-    JsonOption,
-    LoadOption,
-    MaxJobsOption,
-    ModelArgument,
-    RateOption,
-    SeedOption,
-    SetOption,
-    warm_up,
-)
+from loynes.cli.commands import QuestionGroup
 
 app = typer.Typer(
     name="loynes",
+    cls=QuestionGroup,
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="How much load can a cluster take whose jobs need several servers at once, how long does each class of job "
     "wait, and what does head-of-line blocking cost?",
     epilog="Start with:  loynes evaluate five-class-exponential --load 0.75",
 )
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+WorkersOption = Annotated[
+    int | None, typer.Option("--workers", metavar="N", help="Compute on N processes of this machine (Dask).")
+]
+ClusterOption = Annotated[
+    str | None,
+    typer.Option("--cluster", metavar="ADDRESS", help="Compute on a Dask cluster: tcp://host:8786. The same result."),
+]
 
 
 def _version(wanted: bool) -> None:
@@ -75,7 +61,6 @@ def models(
     if name is not None:
         typer.echo(builtin_text(name), nl=False)
         return
-    found = [load(n) for n in builtin_names()]
     rows = tuple(
         (
             m.label,
@@ -84,24 +69,38 @@ def models(
             m.ideal,
             (m.description or "").split(". ")[0],
         )
-        for m in found
+        for m in (load(n) for n in builtin_names())
     )
     output.tables(Table("built-in models", ("name", "servers", "classes", "ideal rate", "description"), rows))
 
 
-@app.command(epilog="Example:\n\nloynes check mine.toml --set arrivals.rate=1.2")
-def check(model: ModelArgument, changes: SetOption = None, as_json: JsonOption = False) -> None:
-    """Validate a model; ideal rate, offered work, moments, which methods apply."""
+@app.command(epilog="Example:\n\nloynes policies")
+def policies(as_json: JsonOption = False) -> None:
+    """List the policies that decide who starts next."""
     from loynes.cli import output
-    from loynes.model import load
-    from loynes.study.check import check as ask
+    from loynes.kernels.events.policies import policies as all_policies
+    from loynes.results.table import Table
 
-    found = ask(load(model, changes or ()))
+    facts = [
+        {
+            "name": one.name,
+            "summary": one.summary,
+            "option": None if one.option is None else f"--{one.option.name} {one.option.default}",
+            "believes_run_times": one.believes_run_times,
+            "identical_servers_only": one.identical_servers_only,
+            "reference": one.reference,
+        }
+        for one in all_policies().values()
+    ]
     if as_json:
-        output.document(found.to_dict())
-    else:
-        output.tables(found.summary, found.figures)
-        output.warn(found.warnings)
+        output.document({"policies": facts})
+        return
+    rows = tuple(
+        (one["name"], one["option"] or "", "yes" if one["believes_run_times"] else "", one["summary"]) for one in facts
+    )
+    columns = ("policy", "option and default", "believes run times", "who starts")
+    output.tables(Table("policies", columns, rows, ("believes run times", "option and default")))
+    print("a file of your own works, too: loynes simulate MODEL --policy my_policy.py (see docs/policies.md)")
 
 
 @app.command()
@@ -113,96 +112,97 @@ def schema() -> None:
     output.document(Model.model_json_schema())
 
 
-app.command(epilog=stability.EPILOG)(stability.stability)
-app.command(epilog=evaluate.EPILOG)(evaluate.evaluate)
-app.command(epilog=resume.EPILOG)(resume.resume)
-app.command(epilog=sample.EPILOG)(sample.sample)
-
-
-@app.command(epilog="Examples:\n\nloynes exact five-class-exponential\n\nloynes exact one-or-all --load 0.9")
-def exact(
-    model: ModelArgument,
-    rate: RateOption = None,
-    load: LoadOption = None,
-    exceeds: Annotated[
-        list[float] | None, typer.Option("--exceeds", metavar="X", help="Also P(wait > X). Repeatable.")
-    ] = None,
-    max_states: Annotated[int, typer.Option("--max-states", help="The largest chain to build.")] = 500_000,
-    changes: SetOption = None,
+@app.command(epilog="Example:\n\nloynes evaluate one-or-all --load 0.99 -o run\n\nloynes resume run")
+def resume(
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="The folder that was given with -o.")],
     as_json: JsonOption = False,
+    workers: WorkersOption = None,
+    cluster: ClusterOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Go on with a run that was stopped, to the same result."""
+    from loynes.cli import output
+    from loynes.cli.watch import asking
+    from loynes.questions.asking.ask import resume as go_on
+    from loynes.questions.asking.register import load_all
+
+    load_all()
+    with asking(f"{folder}: resume", folder, quiet=quiet, cluster=cluster, workers=workers) as (progress, executor):
+        result = go_on(folder, executor=executor, progress=progress)
+    output.result(result, as_json, folder)
+
+
+@app.command(
+    epilog="Examples:\n\nloynes evaluate five-class-exponential --load 0.75 -o result.json\n\n"
+    "loynes report result.json -o waits.html"
+)
+def report(
+    result: Annotated[str, typer.Argument(metavar="RESULT|DIR", help="A result (.json) or a run folder.")],
     out: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="PATH", help="Also write the result: a .json or .csv file.")
+        str, typer.Option("-o", "--output", metavar="PATH", help="The .html file to write.")
+    ] = "report.html",
+) -> None:
+    """A result as one HTML page: words, charts, tables, and how sure they are."""
+    from pathlib import Path
+
+    from loynes.errors import UsageError
+    from loynes.report import write
+    from loynes.results.base import RESULT, RUN, read_result
+
+    source = Path(result)
+    if (source / RUN).exists() and not (source / RESULT).exists():
+        raise UsageError(f"{result}: the run is not finished; loynes resume {result}")
+    print(f"{out}: {write(read_result(source), out) / 1000:.0f} kB")
+
+
+@app.command(
+    epilog="Examples:\n\nloynes reproduce one-or-all --quick\n\nloynes reproduce all -o paper\n\n"
+    "Names: one-or-all, hol-big-jobs, hol-rate, densities, waits-exponential, waits-hyperexponential, waits-laws, "
+    "cell-b, random-assignment."
+)
+def reproduce(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME ...|all]", help="Which tables and figures; default all.")
     ] = None,
-) -> None:
-    """The exact threshold, and with a rate the exact waits, where chains or formulas give them."""
-    from loynes.cli import output
-    from loynes.cli.watch import watching
-    from loynes.model import load as read
-    from loynes.study.exact import exact as ask
-
-    output.check_file(out)
-    chosen = read(model, changes or ())
-    with watching(f"{chosen.label}: exact") as progress:
-        found = ask(chosen, rate=rate, load=load, exceeds=exceeds or (), max_states=max_states, progress=progress)
-    if as_json:
-        output.document(found.to_dict())
-    else:
-        output.tables(found.summary, found.class_summary)
-        size = f", {found.states} states" if found.states else ""
-        print(f"{found.method}{size}, {found.seconds:.1f} s")
-        output.warn(found.warnings)
-    if out is not None:
-        found.save(out)
-
-
-@app.command(epilog="Example:\n\nloynes certify one-or-all --load 0.9")
-def certify(
-    model: ModelArgument,
-    rate: RateOption = None,
-    load: LoadOption = None,
-    changes: SetOption = None,
-    discipline: DisciplineOption = None,
-    seed: SeedOption = 1,
-    backend: BackendOption = "auto",
-    max_jobs: MaxJobsOption = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="All in ten minutes on two cores, with wider intervals.")
+    ] = False,
+    out: Annotated[
+        str, typer.Option("-o", "--output", metavar="DIR", help="Where data and figures go.")
+    ] = "reproduced",
+    seed: Annotated[int, typer.Option("--seed", help="Seed of all randomness.")] = 1,
+    backend: Annotated[
+        str, typer.Option("--backend", metavar="auto|cpu|cuda|cuda:64", help="Where to compute.")
+    ] = "auto",
     as_json: JsonOption = False,
+    workers: WorkersOption = None,
+    cluster: ClusterOption = None,
+    quiet: QuietOption = False,
 ) -> None:
-    """What bounds the workload from above at this rate: the certificate, and what it assumes."""
-    warm_up(backend)
+    """The paper's tables and figures, computed again: data, figures, and how they agree with the print."""
     from loynes.cli import output
-    from loynes.cli.watch import watching
-    from loynes.model import load as read
-    from loynes.study.certify import certify as ask
+    from loynes.cli.watch import asking
+    from loynes.paper.reproduce import reproduce as compute
+    from loynes.paper.reproduce import summary
 
-    chosen = read(model, changes or ())
-    with watching(f"{chosen.label}: certificate") as progress:
-        found = ask(
-            chosen,
-            rate=rate,
-            load=load,
-            max_jobs=max_jobs,
-            discipline=discipline,
-            seed=seed,
-            backend=backend,
-            progress=progress,
+    with asking("reproduce", None, quiet=quiet, cluster=cluster, workers=workers) as (progress, executor):
+        items = compute(
+            names or "all", out, quick=quick, seed=seed, backend=backend, executor=executor, progress=progress
         )
     if as_json:
-        output.document(found.to_dict())
+        output.document({one.name: {"agrees": one.agrees, "checks": [vars(c) for c in one.checks]} for one in items})
     else:
-        typer.echo(str(found))
+        output.tables(summary(items))
+        for one in items:
+            for check in one.checks:
+                if not check.agrees:
+                    print(f"{one.name}: {check.what}: ours {check.ours}, printed {check.printed}")
+        print(f"data, figures and agreement.md are in {out}")
+    if not all(one.agrees for one in items):
+        raise typer.Exit(1)
 
 
-app.command(epilog=sweep.EPILOG)(sweep.sweep)
-app.command(epilog=plan.EPILOG)(plan.plan)
-app.command(epilog=compare.EPILOG)(compare.compare)
-app.command(epilog=report.EPILOG)(report.report)
-app.command(epilog=reproduce.EPILOG)(reproduce.reproduce)
-app.command(epilog=simulate.EPILOG)(simulate.simulate)
-app.command(epilog=replay.EPILOG)(replay.replay)
-app.command(epilog=fit.EPILOG)(fit.fit)
-
-
-def main(arguments: list[str] | None = None) -> Any:
+def main(arguments: list[str] | None = None) -> object:
     """Run the command line; errors a user can cause become one line on standard error and an exit code."""
     from loynes.errors import LoynesError
 

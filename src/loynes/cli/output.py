@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from loynes.errors import UsageError
 from loynes.results.files import PICTURES, check_writable, is_file_path, is_picture
 from loynes.results.table import Table
+
+if TYPE_CHECKING:
+    from loynes.questions.asking.question import Question
+    from loynes.results.base import Result
 
 # Wide enough that no column is folded when output goes to a file or a pipe.
 PLAIN_WIDTH = 160
@@ -39,25 +43,27 @@ def warn(texts: tuple[str, ...]) -> None:
         print(f"loynes: warning: {text}", file=sys.stderr)
 
 
-def check_target(path: str | None, pictures: bool = False) -> None:
-    """Refuse an output path that cannot work before anything runs; some results have pictures."""
+def check_target(path: str | None, question: type[Question]) -> None:
+    """Refuse an output path that cannot work before anything runs; a fitted model has a file of its own."""
     if path is None:
         return
     check_writable(path)
-    endings = (".json", ".csv", ".parquet", ".html", *(PICTURES if pictures else ()))
+    endings = (".json", ".csv", ".parquet", ".html", *PICTURES, *((".toml",) if question.command == "fit" else ()))
     if is_file_path(path) and Path(path).suffix.lower() not in endings:
         raise UsageError(f"{path}: results are written to {', '.join(endings)} or a run folder")
     if is_picture(path):
-        from loynes.results.plots import pyplot
+        from loynes.results.charts.drawing import pyplot
 
         pyplot()  # says at once that it is not installed
 
 
-def check_file(path: str | None) -> None:
-    """The same for what is written to a single file only."""
-    check_target(path)
-    if path is not None and Path(path).suffix.lower() not in (".json", ".csv"):
-        raise UsageError(f"{path}: is written to a .json or .csv file")
+def check_samples(path: str) -> None:
+    """The same for samples."""
+    check_writable(path)
+    if is_file_path(path):
+        from loynes.results.sample_files import writer_of
+
+        writer_of(Path(path))
 
 
 def run_folder(path: str | None) -> str | None:
@@ -65,35 +71,14 @@ def run_folder(path: str | None) -> str | None:
     return path if path is not None and not is_file_path(path) else None
 
 
-def result(found: Any, as_json: bool, path: str | None) -> None:
+def result(answer: Result, as_json: bool, path: str | None) -> None:
     """Show a result, then write it: what was computed is not lost if it cannot be written."""
     if as_json:
-        document(found.to_dict())
+        document(answer.to_dict())
     else:
-        tables(*found.tables)
-        if found.footer:
-            print(found.footer)
-        warn(found.warnings)
-    if path is None or run_folder(path) is not None:  # a run folder has it already
-        return
-    if Path(path).suffix.lower() == ".html":
-        from loynes.report import write
-
-        write(found, path)
-    elif is_picture(path):
-        from loynes.results.plots import save_picture
-
-        save_picture(found, path)
-    else:
-        found.save(path)
-
-
-def pairs(option: str, given: list[str] | None, example: str) -> dict[str, str]:
-    """What an option of the form NAME=VALUE says, by name."""
-    found = {}
-    for text in given or ():
-        name, equals, value = text.partition("=")
-        if not (name.strip() and equals and value.strip()):
-            raise UsageError(f"{option} {text!r}: must be written like {example}")
-        found[name.strip()] = value.strip()
-    return found
+        tables(*answer.tables)
+        if answer.footer:
+            print(answer.footer)
+        warn(answer.warnings)
+    if path is not None and run_folder(path) is None:  # a run folder has it already
+        answer.save(path)

@@ -7,10 +7,9 @@ import time
 import warnings as python_warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any
 
 from loynes.errors import LoynesWarning
-from loynes.study.progress import Progress, silent
+from loynes.execution.progress import Progress, silent
 
 # Seconds between lines where there is no terminal.
 LINE_EVERY = 10.0
@@ -36,12 +35,12 @@ def watching(title: str, folder: str | None = None, quiet: bool = False) -> Iter
 @contextmanager
 def asking(
     title: str, folder: str | None, *, quiet: bool, cluster: str | None, workers: int | None
-) -> Iterator[dict[str, Any]]:
-    """What every long question takes: who shows its progress, and whose workers answer it."""
-    from loynes.study.cluster import cluster as client_of
+) -> Iterator[tuple[Progress, object]]:
+    """Who shows the progress of a question, and whose workers answer it."""
+    from loynes.execution.cluster import cluster as client_of
 
     with watching(title, folder, quiet) as progress, client_of(cluster, workers) as executor:
-        yield {"progress": progress, "executor": executor}
+        yield progress, executor
 
 
 def _shown(title: str, quiet: bool) -> AbstractContextManager[Progress]:
@@ -64,7 +63,7 @@ class Watch:
         self._share, self.text, self._jobs_then = share, text, self.jobs
         self.show()
 
-    def did(self, jobs: int) -> None:
+    def simulated(self, jobs: int) -> None:
         """Jobs were simulated: what the share was when it was last said has grown with them."""
         if self._began is None:
             self._began = time.monotonic()  # the first jobs wait for the compiler

@@ -137,3 +137,8 @@ class Blocked:
 
     def __len__(self) -> int:
         return len(self.crew)
+
+
+def chain_size(stages: Stages) -> float:
+    """The size of the larger of the two lists that the saturated chain is made of."""
+    return max(count_states(stages), float(count_crews(stages).sum()))

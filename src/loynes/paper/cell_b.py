@@ -6,15 +6,15 @@ from typing import Any
 
 import loynes
 from loynes.paper.events import mean_wait
-from loynes.paper.item import Check, Effort, Found, within
-from loynes.results.plots import COLOURS, axes, bands
+from loynes.paper.item import Check, Effort, Item, within
+from loynes.results.charts.drawing import COLOURS, axes, bands
 from loynes.results.table import Table, shown
 
 TITLE = "Mean wait of Borg's Cell B (2048 servers, 17 classes) against the rate, beside an event-driven simulation"
 PRINTED = 2.38
 
 
-def run(effort: Effort) -> Found:
+def run(effort: Effort) -> Item:
     loads = [0.2, 0.4, 0.6, 0.8] if effort.quick else [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
     model = loynes.load("borg-cell-b")
     rates = [round(load * PRINTED, 4) for load in loads]
@@ -61,4 +61,4 @@ def run(effort: Effort) -> Found:
         "The classes are those of the published Cell B table with a probability of at least 1e-4, renormalised: the "
         "paper's own table is an image, and the thresholds, printed and ours, are how the reduction was identified.",
     )
-    return Found("cell-b", TITLE, {"cell-b": table}, tuple(checks), draw, remarks)
+    return Item("cell-b", TITLE, {"cell-b": table}, tuple(checks), draw, remarks)

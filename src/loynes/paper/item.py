@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from loynes.estimate import Estimate
+from loynes.execution.context import Context
+from loynes.execution.progress import PartProgress, Progress
+from loynes.execution.workers import Pool
+from loynes.results.records.sweep import Sweep
 from loynes.results.table import Table, shown
-from loynes.study.progress import Part, Progress
 
 
 @dataclass(frozen=True)
@@ -18,8 +21,9 @@ class Effort:
     quick: bool
     seed: int
     backend: str
-    executor: Any
+    executor: object
     progress: Progress
+    sweeps: dict[str, Sweep] = field(default_factory=dict)  # by law, for the items that share them
 
     @property
     def precision(self) -> float:
@@ -41,9 +45,15 @@ class Effort:
             [0.1, 0.3, 0.5, 0.7, 0.8, 0.9] if self.quick else [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95]
         )
 
+    @property
+    def context(self) -> Context:
+        """For what is asked without a function of its own."""
+        pool = None if self.executor is None else Pool(self.executor)
+        return Context(self.backend, self.progress, pool=pool)
+
     def ways(self, part: int = 0, parts: int = 1) -> dict[str, Any]:
         """Options of every question; this one is a part of several."""
-        watch = Part(self.progress, part / parts, 1 / parts)
+        watch = PartProgress(self.progress, part / parts, 1 / parts)
         return {"seed": self.seed, "backend": self.backend, "executor": self.executor, "progress": watch}
 
 
@@ -69,7 +79,7 @@ def holds(what: str, ours: Estimate, exact: float) -> Check:
 
 
 @dataclass(frozen=True)
-class Found:
+class Item:
     """One item, computed."""
 
     name: str

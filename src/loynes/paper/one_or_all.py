@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import loynes
-from loynes.paper.item import Check, Effort, Found, holds
-from loynes.results.plots import COLOURS, axes
+from loynes.paper.item import Check, Effort, Item, holds
+from loynes.results.charts.drawing import COLOURS, axes
 from loynes.results.table import Table
 
 TITLE = "Mean wait of one-or-all (256 servers): exact, certified and the paper's backward samples"
@@ -15,7 +15,7 @@ PRINTED = (3.75, 8.59, 14.93, 23.49, 35.59, 53.86, 84.47, 145.89, 330.59)
 PRINTED_SECONDS = (410, 409, 408, 452, 1299, 3170, 5920, 16094, 80801)
 
 
-def run(effort: Effort) -> Found:
+def run(effort: Effort) -> Item:
     model, rows, checks = loynes.load("one-or-all"), [], []
     loads = [round(0.1 * k, 1) for k in range(1, 10)]
     for number, load in enumerate(loads):
@@ -41,7 +41,7 @@ def run(effort: Effort) -> Found:
         checks.append(holds(f"certified, load {load:g}", wait, exact.mean_wait))
     columns = ("load", "exact", "printed", "certified", "seconds", "backward", "backward seconds", "printed seconds")
     table = Table(TITLE, columns, tuple(rows))
-    return Found(
+    return Item(
         "one-or-all",
         TITLE,
         {"one-or-all": table},

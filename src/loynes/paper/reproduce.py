@@ -7,19 +7,17 @@ import warnings as python_warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from loynes.errors import LoynesError, LoynesWarning, UsageError
-from loynes.kernels.backends import backend as choose
+from loynes.execution.progress import PartProgress, Progress, silent
+from loynes.kernels.backends import engine_of
 from loynes.paper import blocking, cell_b, one_or_all, waits
-from loynes.paper.item import Effort, Found
+from loynes.paper.item import Effort, Item
+from loynes.results.charts.drawing import pyplot
 from loynes.results.files import check_writable, write_text
-from loynes.results.plots import pyplot
 from loynes.results.table import Table
-from loynes.study.options import check_common
-from loynes.study.progress import Part, Progress, silent
 
-ITEMS: dict[str, Callable[[Effort], Found]] = {
+ITEMS: dict[str, Callable[[Effort], Item]] = {
     "one-or-all": one_or_all.run,
     "hol-big-jobs": blocking.big_jobs,
     "hol-rate": waits.loss,
@@ -39,9 +37,9 @@ def reproduce(
     quick: bool = False,
     seed: int = 1,
     backend: str = "auto",
-    executor: Any = None,
+    executor: object = None,
     progress: Progress = silent,
-) -> list[Found]:
+) -> list[Item]:
     """Tables and figures of the paper, or all of them: NAME.csv, NAME.svg and NAME.png, and agreement.md on all.
 
     `quick` takes minutes on two cores, with wider intervals.
@@ -52,14 +50,15 @@ def reproduce(
             raise UsageError(f"{name!r}: there is no such table or figure; there are all, {', '.join(ITEMS)}")
     if "all" in chosen or not chosen:
         chosen = list(ITEMS)
-    check_common(seed=seed)
-    choose(backend)
+    if executor is None:
+        engine_of(backend)  # a backend that is not there is refused at once
     place = Path(folder)
     check_writable(place)
     if place.suffix:
         raise UsageError(f"{folder}: must be a folder")
     pyplot()  # says what is missing
-    found: list[Found] = []
+    items: list[Item] = []
+    effort = Effort(quick, seed, backend, executor, progress)
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -68,36 +67,35 @@ def reproduce(
         python_warnings.simplefilter("ignore", LoynesWarning)
         for number, one in enumerate(chosen):
             began = time.perf_counter()
-            result = ITEMS[one](
-                Effort(quick, seed, backend, executor, Part(progress, number / len(chosen), 1 / len(chosen), one))
-            )
-            found.append(replace(result, seconds=time.perf_counter() - began))
-            _write(found[-1], place)
-    write_text(place / "agreement.md", agreement(found, quick))
-    return found
+            part = PartProgress(progress, number / len(chosen), 1 / len(chosen), one)
+            item = ITEMS[one](replace(effort, progress=part))
+            items.append(replace(item, seconds=time.perf_counter() - began))
+            _write(items[-1], place)
+    write_text(place / "agreement.md", agreement(items, quick))
+    return items
 
 
-def _write(found: Found, place: Path) -> None:
-    for name, table in found.tables.items():
+def _write(item: Item, place: Path) -> None:
+    for name, table in item.tables.items():
         write_text(place / f"{name}.csv", table.to_csv())
     plt = pyplot()
-    figure = found.draw()
+    figure = item.draw()
     with plt.rc_context({"svg.hashsalt": "loynes", "svg.fonttype": "none"}):
-        figure.savefig(place / f"{found.name}.svg", metadata={"Date": None})
-        figure.savefig(place / f"{found.name}.png", dpi=150)
+        figure.savefig(place / f"{item.name}.svg", metadata={"Date": None})
+        figure.savefig(place / f"{item.name}.png", dpi=150)
     plt.close(figure)
 
 
-def agreement(found: list[Found], quick: bool) -> str:
+def agreement(items: list[Item], quick: bool) -> str:
     """Every item with its picture, and ours beside the printed."""
     lines = ["# The paper's tables and figures, computed again", ""]
     lines += [
         f"`loynes reproduce all{' --quick' if quick else ''}`: "
-        f"{sum(one.agrees for one in found)} of {len(found)} items agree, "
-        f"in {sum(one.seconds for one in found):.0f} s.",
+        f"{sum(one.agrees for one in items)} of {len(items)} items agree, "
+        f"in {sum(one.seconds for one in items):.0f} s.",
         "",
     ]
-    for one in found:
+    for one in items:
         lines += [f"## {one.title}", "", f"![{one.name}]({one.name}.svg)", ""]
         lines += ["| | ours | printed, or exact | agrees |", "| --- | --- | --- | --- |"]
         lines += [f"| {c.what} | {c.ours} | {c.printed} | {'yes' if c.agrees else 'no'} |" for c in one.checks]
@@ -105,9 +103,9 @@ def agreement(found: list[Found], quick: bool) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def summary(found: list[Found]) -> Table:
+def summary(items: list[Item]) -> Table:
     rows = tuple(
         (one.name, sum(c.agrees for c in one.checks), len(one.checks), "yes" if one.agrees else "no", one.seconds)
-        for one in found
+        for one in items
     )
     return Table("the paper, computed again", ("item", "checks that agree", "of", "agrees", "seconds"), rows)

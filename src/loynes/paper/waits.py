@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from itertools import pairwise
@@ -10,11 +9,11 @@ from typing import Any
 
 import loynes
 from loynes.estimate import Estimate
-from loynes.paper.item import Check, Effort, Found, within
-from loynes.results.plots import COLOURS, STYLE, bands, pyplot
-from loynes.results.sweep import Sweep
+from loynes.paper.densities import densities
+from loynes.paper.item import Check, Effort, Item, within
+from loynes.results.charts.drawing import COLOURS, STYLE, bands, pyplot
+from loynes.results.records.sweep import Sweep
 from loynes.results.table import Table
-from loynes.study.densities import densities
 
 LAWS = {"exponential": 1.81, "erlang": 1.84, "hyperexponential": 1.50, "pareto": 1.72}  # printed thresholds
 METRICS = (("wait.mean", "mean"), ("wait.variance", "variance"), ("wait.p90", "90th percentile"))
@@ -23,28 +22,19 @@ LAWS_TITLE = "Waits of the smallest and the largest class against the rate, unde
 DENSITY_TITLE = "Densities of waits per class, bounded Pareto services, three quarters of the threshold"
 
 
-@functools.cache
-def _swept(law: str, quick: bool, seed: int) -> list[Sweep]:
-    """Kept for the items that share it; a list, for the effort fills it."""
-    return []
-
-
 def swept(law: str, effort: Effort, part: int, parts: int) -> Sweep:
-    kept = _swept(law, effort.quick, effort.seed)
-    if not kept:
-        kept.append(
-            loynes.sweep(
-                f"five-class-{law}",
-                loads=effort.loads,
-                precision=effort.precision,
-                max_jobs=effort.max_jobs,
-                **effort.ways(part, parts),
-            )
+    if law not in effort.sweeps:
+        effort.sweeps[law] = loynes.sweep(
+            f"five-class-{law}",
+            loads=effort.loads,
+            precision=effort.precision,
+            max_jobs=effort.max_jobs,
+            **effort.ways(part, parts),
         )
-    return kept[0]
+    return effort.sweeps[law]
 
 
-def loss(effort: Effort) -> Found:
+def loss(effort: Effort) -> Item:
     sweeps = {law: swept(law, effort, k, 4) for k, law in enumerate(LAWS)}
     checks = [within(f"threshold, {law}", _threshold(sweeps[law]), LAWS[law], 0.01) for law in LAWS]
     grow = all(_losses(s)[0][1].low < _losses(s)[-1][1].high for s in sweeps.values())
@@ -58,14 +48,14 @@ def loss(effort: Effort) -> Found:
         ax[0][0].legend(frameon=False)
         return figure
 
-    return Found("hol-rate", LOSS_TITLE, {f"hol-rate-{law}": _only(s, "hol_loss") for law, s in sweeps.items()},
+    return Item("hol-rate", LOSS_TITLE, {f"hol-rate-{law}": _only(s, "hol_loss") for law, s in sweeps.items()},
                  tuple(checks), draw)  # fmt: skip
 
 
-def of_law(law: str) -> Callable[[Effort], Found]:
+def of_law(law: str) -> Callable[[Effort], Item]:
     title = f"Mean, variance and 90th percentile of waits per class against the rate, {law} services"
 
-    def run(effort: Effort) -> Found:
+    def run(effort: Effort) -> Item:
         sweep = swept(law, effort, 0, 1)
         checks = [within(f"threshold, {law}", _threshold(sweep), LAWS[law], 0.01), _ordered(sweep)]
 
@@ -73,12 +63,12 @@ def of_law(law: str) -> Callable[[Effort], Found]:
             lines = {metric: _lines(sweep, metric) for metric, _ in METRICS}
             return draw_law(law, lines, _threshold(sweep).estimate)
 
-        return Found(f"waits-{law}", title, {f"waits-{law}": sweep.tidy}, tuple(checks), draw)
+        return Item(f"waits-{law}", title, {f"waits-{law}": sweep.tidy}, tuple(checks), draw)
 
     return run
 
 
-def laws(effort: Effort) -> Found:
+def laws(effort: Effort) -> Item:
     sweeps = {law: swept(law, effort, k, 4) for k, law in enumerate(LAWS)}
     rows = []
     for law, sweep in sweeps.items():
@@ -100,25 +90,24 @@ def laws(effort: Effort) -> Found:
         return draw_laws(lines, [_threshold(s).estimate for s in sweeps.values()])
 
     columns = ("law", "class", "metric", "rate", "estimate", "low", "high")
-    return Found("waits-laws", LAWS_TITLE, {"waits-laws": Table(LAWS_TITLE, columns, tuple(rows))}, tuple(checks), draw)
+    return Item("waits-laws", LAWS_TITLE, {"waits-laws": Table(LAWS_TITLE, columns, tuple(rows))}, tuple(checks), draw)
 
 
-def density(effort: Effort) -> Found:
+def density(effort: Effort) -> Item:
     precision = effort.precision / 2
-    found, seen = densities(
-        "five-class-pareto", load=0.75, precision=precision, max_jobs=effort.max_jobs, **effort.ways()
-    )
-    rows = [(name, *row) for name, one in seen.items() for row in one]
+    options = {"load": 0.75, "precision": precision, "max_jobs": effort.max_jobs, "seed": effort.seed}
+    result, by_class = densities("five-class-pareto", context=effort.context, backend=effort.backend, **options)
+    rows = [(name, *row) for name, one in by_class.items() for row in one]
     checks = []
-    for name, one in seen.items():
-        mass = math.fsum((high - low) * value for low, high, value in one) + found.classes[name].no_wait.estimate
+    for name, one in by_class.items():
+        mass = math.fsum((high - low) * value for low, high, value in one) + result.classes[name].no_wait.estimate
         checks.append(Check(f"{name}: density and P(no wait) sum to 1", f"{mass:.4f}", "1", abs(mass - 1) < 0.002))
 
     def draw() -> Any:
-        return draw_densities(seen, found.rate)
+        return draw_densities(by_class, result.rate)
 
     table = Table(DENSITY_TITLE, ("class", "from", "to", "density"), tuple(rows))
-    return Found("densities", DENSITY_TITLE, {"densities": table}, tuple(checks), draw)
+    return Item("densities", DENSITY_TITLE, {"densities": table}, tuple(checks), draw)
 
 
 def draw_law(law: str, lines: dict[str, Any], limit: float) -> Any:
@@ -146,9 +135,9 @@ def draw_laws(lines: dict[tuple[str, str], Any], limits: list[float]) -> Any:
     return figure
 
 
-def draw_densities(seen: dict[str, Any], rate: float) -> Any:
+def draw_densities(by_class: dict[str, Any], rate: float) -> Any:
     figure, ax = _figure(1, 1)
-    for number, (name, one) in enumerate(seen.items()):
+    for number, (name, one) in enumerate(by_class.items()):
         # Below a hundredth there is little to see, and little was seen.
         shown = [(low, high, value) for low, high, value in one if value > 0 and low >= 0.01]
         at = [math.sqrt(low * high) for low, high, _ in shown]
@@ -162,8 +151,8 @@ def draw_densities(seen: dict[str, Any], rate: float) -> Any:
 def _lines(sweep: Sweep, metric: str) -> dict[str, list[tuple[float, Estimate]]]:
     what, stat = metric.split(".")
     names = [c.label for c in sweep.model.classes]
-    found = [point.result for point in sweep.points if point.result]
-    return {n: [(r.rate, getattr(getattr(r.classes[n], what), stat)) for r in found] for n in names}
+    results = [point.result for point in sweep.points if point.result]
+    return {n: [(r.rate, getattr(getattr(r.classes[n], what), stat)) for r in results] for n in names}
 
 
 def _losses(sweep: Sweep) -> list[tuple[float, Estimate]]:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from loynes._version import __version__
 from loynes.report.content import Content, Grid, Sure, Tile, page_for
 from loynes.report.waits import cluster_facts, how_of
 from loynes.report.words import about
 from loynes.results.charts.check import charts
-
-if TYPE_CHECKING:
-    from loynes.study.check import Check  # loads the kernels
+from loynes.results.records.check import Check
 
 EXACT = "Nothing was run: these figures follow from the model alone, and are exact."
 
 
-@page_for("Check")
+@page_for(Check)
 def content(result: Check) -> Content:
     model = result.model
     tiles = [
@@ -25,7 +20,7 @@ def content(result: Check) -> Content:
         Tile("mean service", about(model.mean_service, 4), "units of time"),
     ]
     if result.threshold is not None:
-        tiles.insert(0, Tile("limit", about(result.threshold[0], 4), f"exact: {result.threshold[1]}"))
+        tiles.insert(0, Tile("limit", about(result.threshold.value, 4), f"exact: {result.threshold.source}"))
     return Content(
         kind="check",
         title=f"{model.label}: the model",
@@ -36,8 +31,7 @@ def content(result: Check) -> Content:
         grids=[Grid.of(result.summary, "Classes"), Grid.of(result.figures, "Figures")],
         sure=Sure([EXACT, *(f"{name}: {answer}." for name, answer in result.methods.items() if answer != "yes")]),
         models=[(model.label, model)],
-        how=how_of(version=__version__, model=model),
-        warnings=list(result.warnings),
+        how=how_of(result, model=model),
     )
 
 
@@ -46,7 +40,7 @@ def _sentences(result: Check) -> list[str]:
     kind = model.kinds[model.bottleneck]
     limit = "loynes stability says how much blocking leaves of that"
     if result.threshold is not None:
-        limit = f"with blocking, {about(result.threshold[0], 4)}"
+        limit = f"with blocking, {about(result.threshold.value, 4)}"
     sentences = [
         f"The model is valid. Without blocking it could take {about(model.ideal, 4)} jobs a unit of time; {limit}.",
         f"A job takes {about(model.work)} {kind} x time, on average.",

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 
 from loynes.estimate import Estimate
+from loynes.estimators.metrics import metric
 from loynes.report.certificate import of_several
 from loynes.report.content import Cell, Content, Grid, Tile, page_for
 from loynes.report.waits import UNIT, how_of
 from loynes.report.words import about, between, listed, percent
 from loynes.results.charts.comparison import charts, compared, differences, minus
-from loynes.results.charts.measures import METRICS
-from loynes.results.comparison import Comparison
+from loynes.results.records.comparison import Comparison
 
 
 @page_for(Comparison)
@@ -38,11 +38,13 @@ def content(result: Comparison) -> Content:
         sure=of_several([result.a, result.b]),
         models=[(name, side.model) for name, side in sides],
         how=how_of(
-            version=result.version, method=result.a.method, backend=result.a.backend, seed=result.seed,
-            confidence=result.confidence, jobs=result.a.jobs + result.b.jobs, seconds=result.seconds,
+            result,
+            method=result.a.method,
+            backend=result.a.backend,
+            confidence=result.confidence,
+            jobs=result.a.jobs + result.b.jobs,
         ),
-        warnings=list(result.warnings),
-    )  # fmt: skip
+    )
 
 
 def clear(value: Estimate) -> bool:
@@ -94,15 +96,15 @@ def _side(value: Estimate) -> str:
 def _tiles(result: Comparison) -> list[Tile]:
     waits, systems = (result.a.overall, result.b.overall), (result.a.system, result.b.system)
     changes = [
-        (METRICS["wait.mean"], waits, result.overall.wait["mean"]),
-        (METRICS["wait.p99"], waits, result.overall.wait["p99"]),
-        (METRICS["hol_loss"], systems, result.system["hol_loss"]),
+        (metric("wait.mean"), waits, result.overall.wait["mean"]),
+        (metric("wait.p99"), waits, result.overall.wait["p99"]),
+        (metric("hol_loss"), systems, result.system["hol_loss"]),
     ]
     tiles = []
-    for metric, sides, change in changes:
-        detail = " → ".join(about(metric.get(side).estimate) for side in sides)
+    for one, sides, change in changes:
+        detail = " → ".join(about(one.get(side).estimate) for side in sides)
         sign = "+" if change.estimate > 0 else ""
-        tiles.append(Tile(f"{metric.label}: change", f"{sign}{about(change.estimate)}", detail))
+        tiles.append(Tile(f"{one.label}: change", f"{sign}{about(change.estimate)}", detail))
     return tiles
 
 
@@ -110,8 +112,7 @@ def _system(result: Comparison) -> Grid:
     a, b = result.names
     rows = []
     for name, change in result.system.items():
-        metric = METRICS.get(name)
-        sides = [None if metric is None else metric.get(side.system) for side in (result.a, result.b)]
-        label = name.replace("_", " ") if metric is None else metric.label
-        rows.append([Cell(label), *map(Cell.of, (*sides, change))])
+        one = metric(name)
+        sides = [one.get(side.system) for side in (result.a, result.b)]
+        rows.append([Cell(one.label), *map(Cell.of, (*sides, change))])
     return Grid("The cluster", ("quantity", a, b, f"{b} minus {a}"), rows)

@@ -9,6 +9,7 @@ from loynes.errors import UsageError
 from loynes.estimate import Estimate
 from loynes.model.cluster import Model
 from loynes.report.words import NONE, cell
+from loynes.results.base import Result
 from loynes.results.charts.chart import Chart
 from loynes.results.charts.register import Register
 from loynes.results.table import Table
@@ -97,14 +98,14 @@ class Content:
     sure: Sure
     how: list[tuple[str, str]]  # seed, version, ...
     models: list[tuple[str, Model]] = field(default_factory=list)  # heading and model
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)  # besides the result's own
 
 
 PAGES: Register[Content] = Register()
 page_for = PAGES.enter
 
 
-def content_of(result: object) -> Content:
+def content_of(result: Result) -> Content:
     """The page of any result."""
     content = PAGES.make(result)
     if content is None:

@@ -19,7 +19,7 @@ from loynes.report.waits import (
 from loynes.report.words import about, between, cell, percent, sentence
 from loynes.results.charts.evaluation import charts
 from loynes.results.charts.measures import units_of
-from loynes.results.records import Evaluation
+from loynes.results.records.evaluation import Evaluation
 
 
 @page_for(Evaluation)
@@ -39,16 +39,17 @@ def content(result: Evaluation) -> Content:
             Grid.of(result.summary, "Waits by class", pinned=1),
             Grid.of(result.system_summary, "The cluster"),
         ],
-        sure=explained(
-            result.certificate, result.why, result.method, intervals(result.confidence, result.replicas)
-        ),
+        sure=explained(result.certificate, result.why, result.method, intervals(result.confidence, result.replicas)),
         models=[(result.model.label, result.model)],
         how=how_of(
-            version=result.version, method=result.method, backend=result.backend, seed=result.seed,
-            confidence=result.confidence, jobs=result.jobs, seconds=result.seconds, model=result.model,
+            result,
+            method=result.method,
+            backend=result.backend,
+            confidence=result.confidence,
+            jobs=result.jobs,
+            model=result.model,
         ),
-        warnings=list(result.warnings),
-    )  # fmt: skip
+    )
 
 
 def _sentences(result: Evaluation) -> list[str]:

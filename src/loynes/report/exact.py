@@ -11,7 +11,7 @@ from loynes.report.waits import UNIT, cluster_facts, how_of
 from loynes.report.words import about, percent
 from loynes.results.charts.exact import charts, losses
 from loynes.results.charts.measures import units_of
-from loynes.results.exact import Exact
+from loynes.results.records.exact import Exact
 
 EXACT = (
     "These are numbers without intervals: the equations of a Markov chain were solved, or a formula was evaluated. "
@@ -48,8 +48,7 @@ def content(result: Exact) -> Content:
         ],
         sure=Sure([EXACT, *_error(result)]),
         models=[(result.model.label, result.model)],
-        how=how_of(version=result.version, method=result.method, seconds=result.seconds, model=result.model),
-        warnings=list(result.warnings),
+        how=how_of(result, method=result.method, model=result.model),
     )
 
 
@@ -67,7 +66,7 @@ def _error(result: Exact) -> list[str]:
 
 
 def _jobs(result: Exact) -> list[Grid]:
-    rows = [[Cell.of(n), Cell.of(p)] for n, p in enumerate(result.jobs[:MOST_JOBS])]
-    more = len(result.jobs) - MOST_JOBS
+    rows = [[Cell.of(n), Cell.of(p)] for n, p in enumerate(result.jobs_in_system[:MOST_JOBS])]
+    more = len(result.jobs_in_system) - MOST_JOBS
     note = f"{more:,} larger numbers are left out." if more > 0 else ""
     return [Grid("Jobs in the system", ("jobs", "probability"), rows, note=note)] if rows else []

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from loynes.estimators.measures import ALL_JOBS
 from loynes.report.content import Cell, Content, Grid, Sure, Tile, page_for
 from loynes.report.waits import cluster_facts, how_of
 from loynes.report.words import about, count, duration, percent
 from loynes.results.charts.fitted import charts
-from loynes.results.fit import FittedModel
-from loynes.results.tidy import ALL_JOBS
+from loynes.results.records.fitted import FittedModel
 
 NOISE = (
     "A log is one draw of what could have happened: the interval of its replayed mean wait, from the means of "
@@ -33,8 +33,7 @@ def content(result: FittedModel) -> Content:
         ],
         sure=Sure([NOISE, *([f"The model was not evaluated: {result.why}."] if result.modelled is None else [])]),
         models=[(result.model.label, result.model)],
-        how=how_of(("log", result.source), version=result.version, seconds=result.seconds, model=result.model),
-        warnings=list(result.warnings),
+        how=how_of(result, ("log", result.source), model=result.model),
     )
 
 
@@ -58,7 +57,7 @@ def _tiles(result: FittedModel) -> list[Tile]:
         sign = "+" if result.difference > 0 else "−"
         detail = "within the log's noise" if result.agrees else "beyond the log's noise"
         tiles.append(Tile("off by", f"{sign}{percent(abs(result.difference))}", detail))
-    return [*tiles, Tile("squared cv of gaps", about(result.seen.gap_cv2), "1: as Poisson arrivals")]
+    return [*tiles, Tile("squared cv of gaps", about(result.arrivals.gap_cv2), "1: as Poisson arrivals")]
 
 
 def _skipped(result: FittedModel) -> list[Grid]:

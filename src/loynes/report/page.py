@@ -32,7 +32,8 @@ from loynes.report import (
     threshold,
 )
 from loynes.report.content import Cell, Content, Grid, Sure, content_of
-from loynes.report.reproduce import Options, again
+from loynes.report.reproduce import again
+from loynes.results.base import Result
 from loynes.results.charts.chart import Chart
 from loynes.results.files import check_writable, write_text
 
@@ -44,19 +45,19 @@ SCRIPTS = ("drawing.js", "controls.js", "rows.js", "lines.js", "page.js")
 LONG = 28
 
 
-def write(result: object, path: str | Path, question: Options | None = None) -> int:
+def write(result: Result, path: str | Path) -> int:
     """Write the page of a result, whole or not at all; its size in bytes."""
     target = Path(path)
     if target.suffix.lower() != ".html":
         raise UsageError(f"{path}: a report is written to an .html file")
     check_writable(target)
-    text = page(result, question)
+    text = page(result)
     write_text(target, text)
     return len(text.encode())
 
 
-def page(result: object, question: Options | None = None) -> str:
-    """The page of a result as HTML; `question` is what its run folder says was asked."""
+def page(result: Result) -> str:
+    """The page of a result as HTML."""
     content = content_of(result)
     style, script = _asset("page.css"), _script()
     policy = (
@@ -78,7 +79,7 @@ def page(result: object, question: Options | None = None) -> str:
             f"<style>{style}</style>",
             "</head>",
             "<body>",
-            *_body(content, again(result, question)),
+            *_body(content, again(result), result.warnings),
             f'<script type="application/json" id="charts">{_data(content.charts)}</script>',
             f"<script>{script}</script>",
             "</body>",
@@ -111,7 +112,7 @@ def _text(value: str) -> str:
     return escape(value.encode("utf-8", "replace").decode())
 
 
-def _body(content: Content, commands: list[str]) -> list[str]:
+def _body(content: Content, commands: list[str], warnings: tuple[str, ...]) -> list[str]:
     facts = "".join(f"<li>{_text(fact)}</li>" for fact in content.facts)
     lines = [
         "<header>",
@@ -121,7 +122,7 @@ def _body(content: Content, commands: list[str]) -> list[str]:
         f'<ul class="facts">{facts}</ul>',
         "</header>",
         "<main>",
-        *_warnings(content.warnings),
+        *_warnings([*warnings, *content.warnings]),
         '<section class="summary" aria-label="Summary">',
         *(f"<p>{_text(sentence)}</p>" for sentence in content.summary),
         "</section>",
@@ -210,7 +211,8 @@ def _models(models: list[tuple[str, Model]]) -> list[str]:
 
 
 def _again(content: Content, commands: list[str]) -> list[str]:
-    names = "the models above as a.toml and b.toml" if len(content.models) > 1 else "the model above as model.toml"
+    pair = any("b.toml" in line for line in commands)
+    names = "the models above as a.toml and b.toml" if pair else "the (first) model above as model.toml"
     first = f"<p>Save {names}, then:</p>" if any(".toml" in line for line in commands) else ""
     lines = [first, f'<pre class="command">{_text(chr(10).join(commands))}</pre>'] if commands else []
     how = "".join(f"<div><dt>{_text(term)}</dt><dd>{_text(value)}</dd></div>" for term, value in content.how)

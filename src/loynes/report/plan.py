@@ -9,8 +9,8 @@ from loynes.report.content import Cell, Content, Grid, Tile, page_for
 from loynes.report.waits import UNIT, cluster_facts, how_of, losses, typical
 from loynes.report.words import about, between, percent, sentence
 from loynes.results.charts.measures import units_of
-from loynes.results.charts.plan import charts, places, size, value_of, verdict
-from loynes.results.plan import Plan
+from loynes.results.charts.plan import charts, places, value_of, verdict
+from loynes.results.records.plan import Plan
 
 
 @page_for(Plan)
@@ -18,7 +18,7 @@ def content(result: Plan) -> Content:
     rate = [] if result.vary == "rate" else [f"rate {result.rate:.6g}"]
     what = "the largest rate that is good enough" if result.vary == "rate" else "how many it takes"
     answers = [one for one in (result.fails, result.meets, result.next) if one is not None]
-    title = f"Waits at {size(result, result.answer)}"
+    title = f"Waits at {result.named(result.answer)}"
     return Content(
         kind="plan",
         title=f"{result.model.label}: {what}",
@@ -35,12 +35,8 @@ def content(result: Plan) -> Content:
         grids=[_grid(result), Grid.of(result.meets.summary, title, pinned=1)],
         sure=of_several(answers),
         models=[(result.model.label, result.model)],
-        how=how_of(
-            version=result.version, seed=result.seed, confidence=result.confidence,
-            jobs=sum(one.jobs for one in answers), seconds=result.seconds, model=result.model,
-        ),
-        warnings=list(result.warnings),
-    )  # fmt: skip
+        how=how_of(result, confidence=result.confidence, jobs=sum(one.jobs for one in answers), model=result.model),
+    )
 
 
 def _sentences(result: Plan) -> list[str]:
@@ -49,11 +45,11 @@ def _sentences(result: Plan) -> list[str]:
         text = f"{goal.text}: {about(goal.meets.estimate)}{between(goal.meets, result.confidence)}"
         if goal.fails is not None and result.fails_at is not None:
             judged = verdict(goal, goal.fails)
-            text += f"; {about(goal.fails.estimate)} at {size(result, result.fails_at)}, where it is {_also(judged)}"
+            text += f"; {about(goal.fails.estimate)} at {result.named(result.fails_at)}, where it is {_also(judged)}"
         sentences.append(text + ".")
     if result.fails is None and result.fails_why:
         sentences.append(f"Less was not evaluated: {result.fails_why.rstrip('.')}.")
-    sentences.append(f"At {size(result, result.answer)}, {typical(result.meets.overall)}.")
+    sentences.append(f"At {result.named(result.answer)}, {typical(result.meets.overall)}.")
     sentences += losses(result.meets.system, units_of(result.meets.model))
     mean = result.meets.overall.wait.mean.estimate
     if result.next is not None and result.vary != "rate" and 0 < mean < math.inf:

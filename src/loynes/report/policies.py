@@ -8,7 +8,7 @@ from loynes.report.simulation import BIAS, EVENTS
 from loynes.report.waits import UNIT, cluster_facts, how_of, intervals
 from loynes.report.words import about, between, count, listed, percent
 from loynes.results.charts.policies import charts
-from loynes.results.policies import PolicyComparison
+from loynes.results.records.policies import PolicyComparison
 
 LIMITS = (
     "What first come, first served can carry is the threshold of the recurrence. For the other policies it is an "
@@ -43,12 +43,8 @@ def content(result: PolicyComparison) -> Content:
         ],
         sure=Sure([EVENTS, BIAS, *([LIMITS] if result.limits else []), f"{intervals(result.confidence)} {paired}"]),
         models=[(result.model.label, result.model)],
-        how=how_of(
-            version=result.version, seed=result.seed, confidence=result.confidence, jobs=jobs, seconds=result.seconds,
-            model=result.model,
-        ),
-        warnings=list(result.warnings),
-    )  # fmt: skip
+        how=how_of(result, confidence=result.confidence, jobs=jobs, model=result.model),
+    )
 
 
 def _sentences(result: PolicyComparison) -> list[str]:

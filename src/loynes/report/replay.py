@@ -6,7 +6,7 @@ from loynes.report.content import Content, Grid, Sure, Tile, page_for
 from loynes.report.waits import extremes, how_of, losses, typical, wait_tiles
 from loynes.report.words import count, duration, percent
 from loynes.results.charts.replay import charts
-from loynes.results.replay import Replay
+from loynes.results.records.replay import Replay
 
 EXACT = (
     "A replay runs the recorded jobs once, from an empty cluster. Its figures are exact for these jobs on these "
@@ -34,8 +34,8 @@ def content(result: Replay) -> Content:
             Grid.of(result.trace_summary, "What was read"),
         ],
         sure=Sure([EXACT, *([] if result.recorded is None else [RECORDED])]),
-        how=how_of(("log", result.source), version=result.version, method="replay", seconds=result.seconds),
-        warnings=[*result.warnings, *(f"Damaged: {text}" for text in result.examples)],
+        how=how_of(result, ("log", result.source), method="replay"),
+        warnings=[f"Damaged: {text}" for text in result.examples],
     )
 
 

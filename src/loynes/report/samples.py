@@ -7,7 +7,7 @@ from loynes.report.content import Cell, Content, Grid, Tile, page_for
 from loynes.report.waits import cluster_facts, how_of
 from loynes.report.words import about, cell, count, percent, small
 from loynes.results.charts.samples import charts
-from loynes.results.samples import SampleFile
+from loynes.results.records.samples import SampleFile
 
 
 @page_for(SampleFile)
@@ -28,12 +28,8 @@ def content(result: SampleFile) -> Content:
         grids=[Grid("Files", ("file", "samples", "sha256"), rows)] if rows else [],
         sure=explained(result.certificate, result.why, result.method),
         models=[(result.model.label, result.model)],
-        how=how_of(
-            version=result.version, method=result.method, seed=result.seed, jobs=result.jobs, seconds=result.seconds,
-            model=result.model,
-        ),
-        warnings=list(result.warnings),
-    )  # fmt: skip
+        how=how_of(result, method=result.method, jobs=result.jobs, model=result.model),
+    )
 
 
 def _sentences(result: SampleFile) -> list[str]:

@@ -18,7 +18,7 @@ from loynes.report.waits import (
 from loynes.report.words import about, between
 from loynes.results.charts.measures import units_of
 from loynes.results.charts.simulation import charts
-from loynes.results.simulation import Simulation
+from loynes.results.records.simulation import Simulation
 
 EVENTS = (
     "Events were run one after the other: arrivals, ends of jobs, and after each the policy said who starts. Replicas "
@@ -56,12 +56,8 @@ def content(result: Simulation) -> Content:
         ],
         sure=Sure([EVENTS, BIAS if settled else OVER_TIME, intervals(result.confidence, result.replicas)]),
         models=[(result.model.label, result.model)],
-        how=how_of(
-            version=result.version, method="simulate", seed=result.seed, confidence=result.confidence,
-            jobs=result.jobs, seconds=result.seconds, model=result.model,
-        ),
-        warnings=list(result.warnings),
-    )  # fmt: skip
+        how=how_of(result, method="simulate", confidence=result.confidence, jobs=result.jobs, model=result.model),
+    )
 
 
 def _sentences(result: Simulation) -> list[str]:

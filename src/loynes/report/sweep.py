@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 
+from loynes.estimators.metrics import metric
 from loynes.report.certificate import of_several
 from loynes.report.content import Cell, Content, Grid, Tile, page_for
 from loynes.report.waits import UNIT, cluster_facts, how_of
 from loynes.report.words import about, count, listed
-from loynes.results.charts.measures import METRICS
 from loynes.results.charts.sweep import charts
-from loynes.results.records import Evaluation
-from loynes.results.sweep import Point, Sweep
+from loynes.results.records.evaluation import Evaluation
+from loynes.results.records.sweep import Point, Sweep
 
-SHOWN = tuple(METRICS[name] for name in ("wait.mean", "wait.p95", "wait.p99", "no_wait", "utilization", "hol_loss"))
+SHOWN = tuple(metric(name) for name in ("wait.mean", "wait.p95", "wait.p99", "no_wait", "utilization", "hol_loss"))
 
 
 @page_for(Sweep)
@@ -31,11 +31,9 @@ def content(result: Sweep) -> Content:
         sure=of_several([answer for _, answer in answers]),
         models=[(result.model.label, result.model)],
         how=how_of(
-            version=result.version, seed=result.seed, confidence=result.confidence,
-            jobs=sum(answer.jobs for _, answer in answers), seconds=result.seconds, model=result.model,
+            result, confidence=result.confidence, jobs=sum(answer.jobs for _, answer in answers), model=result.model
         ),
-        warnings=list(result.warnings),
-    )  # fmt: skip
+    )
 
 
 def _named(point: Point) -> str:

@@ -10,7 +10,7 @@ from loynes.report.waits import cluster_facts, how_of, intervals, lost, tile
 from loynes.report.words import about, between, percent
 from loynes.results.charts.measures import units_of
 from loynes.results.charts.threshold import charts, losses
-from loynes.results.records import Threshold
+from loynes.results.records.threshold import Threshold
 
 BRACKET = (
     "The limit lies between two bounds that hold for every length of run, not only for long ones: a pile of jobs grows "
@@ -46,11 +46,14 @@ def content(result: Threshold) -> Content:
         sure=Sure([why, intervals(result.confidence)], terms),
         models=[(result.model.label, result.model)],
         how=how_of(
-            version=result.version, method=result.method, backend=result.backend, seed=result.seed,
-            confidence=result.confidence, jobs=result.jobs, seconds=result.seconds, model=result.model,
+            result,
+            method=result.method,
+            backend=result.backend,
+            confidence=result.confidence,
+            jobs=result.jobs,
+            model=result.model,
         ),
-        warnings=list(result.warnings),
-    )  # fmt: skip
+    )
 
 
 def sentences(

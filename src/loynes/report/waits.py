@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable, Mapping
 
 from loynes.estimate import Estimate
+from loynes.estimators.measures import System, Waits
 from loynes.model.cluster import Model
 from loynes.report.content import Tile
 from loynes.report.words import about, between, count, duration, listed, percent
+from loynes.results.base import Result
 from loynes.results.charts.measures import HasWaits, kinds_of, units_of
-from loynes.results.metrics import System, Waits
 
 UNIT = "Times are in the model's own unit."
 Write = Callable[[float], str]
@@ -90,25 +91,23 @@ def intervals(confidence: float, replicas: int | None = None) -> str:
 
 
 def how_of(
+    result: Result,
     *first: tuple[str, str],
-    version: str,
     method: str = "",
     backend: str = "",
-    seed: int | None = None,
     confidence: float | None = None,
     jobs: int | None = None,
-    seconds: float = math.nan,
     model: Model | None = None,
 ) -> list[tuple[str, str]]:
     """Term and value: what the numbers depend on, and what they cost."""
     terms = {
         "method": method,
         "backend": backend,
-        "seed": "" if seed is None else str(seed),
+        "seed": "" if result.seed is None else str(result.seed),
         "confidence": "" if confidence is None else percent(confidence, 7),
         "jobs computed": "" if jobs is None else about(jobs),
-        "time taken": duration(seconds) if math.isfinite(seconds) else "",
+        "time taken": duration(result.seconds) if math.isfinite(result.seconds) else "",
         "model hash": "" if model is None else model.hash,
-        "loynes": version,
+        "loynes": result.version,
     }
     return [*first, *((term, value) for term, value in terms.items() if value)]

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from loynes.estimate import Estimate
+from loynes.errors import UsageError
+from loynes.estimate import Estimate, number_text
+
+if TYPE_CHECKING:
+    import pyarrow
+    from rich.table import Table as RichTable
 
 
 @dataclass(frozen=True)
@@ -20,7 +24,7 @@ class Table:
     rows: tuple[tuple[Any, ...], ...]
     spare: tuple[str, ...] = ()  # columns a narrow terminal goes without, the first to go first
 
-    def to_rich(self) -> Any:
+    def to_rich(self) -> RichTable:
         from rich import box
         from rich.markup import escape
         from rich.table import Table as RichTable
@@ -44,23 +48,40 @@ class Table:
             tuple(name for name in self.spare if name != column),
         )
 
-    def to_csv(self) -> str:
-        """Estimates become three columns: name, name_low, name_high."""
-        estimates = [any(isinstance(row[i], Estimate) for row in self.rows) for i in range(len(self.columns))]
-        header: list[str] = []
-        for column, wide in zip(self.columns, estimates, strict=True):
-            header += [column, f"{column}_low", f"{column}_high"] if wide else [column]
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(header)
+    @property
+    def numbers(self) -> Table:
+        """The same with plain numbers: an estimate becomes three columns, name, name_low and name_high."""
+        wide = [any(isinstance(row[i], Estimate) for row in self.rows) for i in range(len(self.columns))]
+        columns: list[str] = []
+        for column, is_wide in zip(self.columns, wide, strict=True):
+            columns += [column, f"{column}_low", f"{column}_high"] if is_wide else [column]
+        rows = []
         for row in self.rows:
             cells: list[Any] = []
-            for cell, wide in zip(row, estimates, strict=True):
+            for cell, is_wide in zip(row, wide, strict=True):
                 if isinstance(cell, Estimate):
-                    cells += [repr(x) for x in (cell.estimate, cell.low, cell.high)]
+                    cells += [cell.estimate, cell.low, cell.high]
                 else:
-                    cells += [cell, "", ""] if wide else [cell]
-            writer.writerow(cells)
+                    cells += [cell, None, None] if is_wide else [cell]
+            rows.append(tuple(cells))
+        return Table(self.title, tuple(columns), tuple(rows))
+
+    def to_arrow(self) -> pyarrow.Table:
+        """An Arrow table; the columns' types are those of their cells."""
+        try:
+            import pyarrow as pa
+        except ImportError:
+            raise UsageError("Parquet files need pyarrow: pip install 'loynes[io]' (or write a .csv)") from None
+        columns = [_column([row[i] for row in self.rows]) for i in range(len(self.columns))]
+        return pa.table([pa.array(column) for column in columns], names=list(self.columns))
+
+    def to_csv(self) -> str:
+        """Estimates become three columns: name, name_low, name_high."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        numbers = self.numbers
+        writer.writerow(numbers.columns)
+        writer.writerows(["" if cell is None else cell for cell in row] for row in numbers.rows)
         return out.getvalue()
 
     def __str__(self) -> str:
@@ -81,30 +102,12 @@ class Table:
         return f"<table><caption>{escape(self.title)}</caption><tr>{head}</tr>{body}</table>"
 
 
-def shown(cell: Any) -> str:
-    """A cell for people: an estimate with as many digits as its interval supports, and the half-width after it."""
-    if isinstance(cell, Estimate):
-        return _with_error(cell)
-    if isinstance(cell, float):
-        return _plain(cell)
-    return str(cell)
+def _column(cells: list[Any]) -> list[Any]:
+    """Cells of one kind: texts where numbers and texts are mixed."""
+    kinds = {isinstance(cell, str) for cell in cells if cell is not None}
+    return [None if cell is None else str(cell) for cell in cells] if len(kinds) > 1 else cells
 
 
-def _plain(value: float) -> str:
-    return f"{value:.6g}" if math.isfinite(value) else ("-" if math.isnan(value) else "inf")
-
-
-def _with_error(value: Estimate) -> str:
-    centre, half = value.estimate, value.half_width
-    if half == 0.0:
-        return _plain(centre)
-    if not math.isfinite(half) or not math.isfinite(centre):
-        return f"{_plain(centre)} (no interval)"
-    if max(value.high - centre, centre - value.low) > 3.0 * min(value.high - centre, centre - value.low):
-        return f"{centre:.4g} [{value.low:.4g}, {value.high:.4g}]"
-    # Two digits of the half-width, and the estimate to the same place: no digit is printed that is only noise.
-    decimals = 1 - math.floor(math.log10(half))
-    if max(abs(centre), half) >= 1e7 or decimals > 8:
-        digits = 2 + max(0, math.floor(math.log10(max(abs(centre), half)) - math.log10(half)))
-        return f"{centre:.{min(digits, 12)}g} ±{half:.2g}"
-    return f"{centre:.{max(decimals, 0)}f} ±{half:.{max(decimals, 0)}f}"
+def shown(cell: object) -> str:
+    """A cell for people."""
+    return number_text(cell) if isinstance(cell, float) else str(cell)

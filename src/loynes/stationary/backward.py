@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from loynes.errors import SamplingError
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import JobTable, class_probabilities
-from loynes.kernels.backends import backend as choose
+from loynes.kernels.engine import Backward, Engine, Ints, SampleState, Sampling, sample_steps
 from loynes.kernels.reference import BLOCK, whole_blocks
 
 LONGEST = 1 << 30
@@ -34,12 +33,7 @@ class Samples:
 
     @property
     def jobs(self) -> int:
-        return steps(self.length, self.doublings)
-
-
-def steps(length: NDArray[np.int64], doublings: NDArray[np.int64]) -> int:
-    """Job steps made: n + 2n + ... up to each sample's last length."""
-    return int(np.sum(2 * length - (length >> doublings)))
+        return sample_steps(self.length, self.doublings)
 
 
 def rarest(table: JobTable) -> float:
@@ -68,34 +62,30 @@ def backward_samples(
     initial: int | None = None,
     confirmations: int = 1,
     longest: int = LONGEST,
-    backend: str = "auto",
-    workers: int | None = None,
-    done: Callable[[], None] | None = None,
+    engine: Engine,
 ) -> Iterator[Samples]:
     """Samples first .. first + count - 1, in batches of bounded size."""
-    engine = choose(backend)
-    start_length = whole_blocks(initial) if initial else initial_length(table)
+    length = whole_blocks(initial) if initial else initial_length(table)
 
-    def run(start: int, *out: NDArray[Any]) -> None:
-        engine.run_backward(table, seed, stream, start, start_length, confirmations, longest, *out, done, workers)
+    def task(replicas: Ints) -> Backward:
+        return Backward(table, seed, stream, replicas, length, longest, confirmations)
 
-    why = f"backward samples had not settled after {longest} jobs"
-    return in_batches(table.servers, engine.batch_bytes, first, count, run, why)
+    return in_batches(engine, task, first, count, f"backward samples had not settled after {longest} jobs")
 
 
 def in_batches(
-    servers: int, batch_bytes: int, first: int, count: int, run: Callable[..., None], unfinished: str
+    engine: Engine, task: Callable[[Ints], Sampling], first: int, count: int, unfinished: str
 ) -> Iterator[Samples]:
-    """Samples first .. first + count - 1 from run(start, workload, length, doublings); a length of 0 is a failure."""
-    batch = max(1, min(count, batch_bytes // (8 * servers)))
+    """Samples first .. first + count - 1 of task(their numbers); a length of 0 is a failure."""
+    servers = task(np.arange(first, first + 1)).table.servers
+    batch = max(1, min(count, engine.batch_bytes // (8 * servers)))
     for start in range(first, first + count, batch):
         rows = min(batch, first + count - start)
-        W = np.empty((rows, servers))
-        length, doublings = np.empty(rows, np.int64), np.empty(rows, np.int64)
-        run(start, W, length, doublings)
-        if not np.all(length):
+        state = SampleState(np.empty((rows, servers)), np.empty(rows, np.int64), np.empty(rows, np.int64))
+        engine.run(task(np.arange(start, start + rows)), state, 0, rows)
+        if not np.all(state.length):
             raise SamplingError(
-                f"{np.count_nonzero(length == 0)} of {rows} {unfinished}; the rate is too close to the threshold for "
-                "this method"
+                f"{np.count_nonzero(state.length == 0)} of {rows} {unfinished}; the rate is too close to the threshold "
+                "for this method"
             )
-        yield Samples(start, W, length, doublings)
+        yield Samples(start, *state)

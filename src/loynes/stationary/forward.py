@@ -6,19 +6,16 @@ downward. Replicas are independent, so their averages give ordinary intervals.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from loynes.inputs.arrivals import start_places
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import JobTable, Needs
-from loynes.kernels.backends import backend as choose
+from loynes.kernels.engine import Array, Engine, Forward, ForwardState, Ints
 from loynes.kernels.reference import whole_blocks
-from loynes.kernels.tally import new_tally
-
-REPLICAS = 32
+from loynes.kernels.tally import Tally, new_tally
 
 
 class Chains:
@@ -35,70 +32,46 @@ class Chains:
         unit: float,
         *,
         seed: int,
-        replicas: int | NDArray[np.int64] = REPLICAS,
-        rows: int | None = None,
-        workload: NDArray[np.float64] | None = None,
+        replicas: Ints,
+        rows: int,
+        workload: Array | None = None,
         position: int = 0,
-        places: NDArray[np.int64] | None = None,
-        backend: str = "auto",
-        workers: int | None = None,
+        places: Ints | None = None,
+        engine: Engine,
     ) -> None:
-        self.table = table
-        self.needs = needs
-        self._numbers = np.arange(replicas) if isinstance(replicas, int) else replicas
-        self.replicas = len(self._numbers)
+        self.replicas = len(replicas)
         self.position = position  # jobs each replica has seen
-        self._engine = choose(backend)
-        rows = self._engine.groups_of(self.replicas) if rows is None else rows
-        self._rows = self._numbers % rows
-        self.tally = new_tally(rows, len(needs.need), unit, len(table.units), bool(needs.lift.size))
-        self._seed = seed
-        # Where the arrival process of each replica stands.
-        self._places = (
-            start_places(table.arrivals, seed, STREAM_STATIONARY, self._numbers) if places is None else places
+        self.stride = engine.look_every(table)  # how many jobs apart observed arrivals are
+        self._engine = engine
+        self._task = Forward(table, seed, STREAM_STATIONARY, replicas, needs, replicas % rows, True)
+        self._state = ForwardState(
+            np.zeros((self.replicas, table.servers)) if workload is None else workload.copy(),
+            start_places(table.arrivals, seed, STREAM_STATIONARY, replicas) if places is None else places,
+            new_tally(rows, len(needs.need), unit, len(table.units), bool(needs.lift.size)),
         )
-        self._workers = workers
-        start = np.zeros((self.replicas, table.servers)) if workload is None else workload
-        self._workload = self._engine.hold(start)
 
     @property
     def jobs(self) -> int:
         return self.replicas * self.position
 
     @property
-    def workload(self) -> np.ndarray:
+    def workload(self) -> Array:
         """The present workload vectors, one row a replica."""
-        return np.asarray(self._engine.fetch(self._workload))
+        return self._state.workload
 
     @property
-    def stride(self) -> int:
-        """How many jobs apart observed arrivals are."""
-        return int(self._engine.look_every(self.table))
+    def tally(self) -> Tally:
+        return self._state.tally
 
-    def skip(self, jobs: int, done: Callable[[], None] | None = None) -> None:
+    def skip(self, jobs: int) -> None:
         """Run every replica `jobs` further (rounded up to blocks) without observing."""
-        self._run(jobs, False, done)
+        self._run(jobs, observe=False)
 
-    def observe(self, jobs: int, done: Callable[[], None] | None = None) -> None:
+    def observe(self, jobs: int) -> None:
         """Run every replica `jobs` further (rounded up to blocks) and add what arrivals see to the tally."""
-        self._run(jobs, True, done)
+        self._run(jobs, observe=True)
 
-    def _run(self, jobs: int, observe: bool, done: Callable[[], None] | None) -> None:
+    def _run(self, jobs: int, observe: bool) -> None:
         end = self.position + whole_blocks(jobs)
-        self._engine.run_forward(
-            self.table,
-            self.needs,
-            self._seed,
-            STREAM_STATIONARY,
-            self._numbers,
-            self._rows,
-            self.position,
-            end,
-            observe,
-            self._workload,
-            self.tally,
-            done,
-            self._workers,
-            self._places,
-        )
+        self._engine.run(replace(self._task, observe=observe), self._state, self.position, end)
         self.position = end

@@ -12,14 +12,16 @@ of the threshold, and its upper confidence bound is used. K and theta are chosen
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from loynes.estimate import Estimate, lean
+from loynes.estimate import Estimate, skewness_extension
+from loynes.execution.context import Context
 from loynes.inputs.philox import STREAM_MAJORANT, STREAM_MAJORANT_CHECK
 from loynes.inputs.tables import job_table, needs_of
+from loynes.kernels.engine import Engine
 from loynes.kernels.reference import BLOCK
 from loynes.model.cluster import Model
 from loynes.stationary.certificate import ATTEMPTS, SURE, Certificate, NoCertificate, log_rare
@@ -57,8 +59,7 @@ def certify(
     *,
     seed: int,
     max_jobs: float,
-    backend: str = "auto",
-    watch: Callable[[float, str], None] | None = None,
+    context: Context,
 ) -> Certificate | NoCertificate:
     """Block length and theta for a model at a rate, or why there is none."""
     why = heavy_tail(model)
@@ -68,14 +69,14 @@ def certify(
     if max_jobs < least:
         return NoCertificate(f"max-jobs {max_jobs:g} is too small to look for one: it takes at least {least}")
     if not model.independent:
-        return certify_dependent(model, rate, seed=seed, max_jobs=max_jobs, watch=watch)
+        return certify_dependent(model, rate, seed=seed, max_jobs=max_jobs, context=context)
     tried, gaps = "no block of jobs within max-jobs", Gaps(job_table(model, rate))
-    for attempt, (block, theta) in enumerate(_choices(model, rate, gaps, threshold, seed, max_jobs, backend)):
-        if watch is not None:
-            watch(0.0, f"certificate: blocks of {block} jobs")
-        found = _judge(model, gaps, threshold, block, theta, STREAM_MAJORANT_CHECK + attempt, seed, backend)
-        if found.drift < 0:
-            return found
+    engine = context.engine
+    for attempt, (block, theta) in enumerate(_choices(model, rate, gaps, threshold, seed, max_jobs, engine)):
+        context.progress(0.0, f"certificate: blocks of {block} jobs")
+        certificate = _judge(model, gaps, threshold, block, theta, STREAM_MAJORANT_CHECK + attempt, seed, engine)
+        if certificate.drift < 0:
+            return certificate
         tried = f"none of {attempt + 1} block lengths, up to {block} jobs,"
         if attempt + 1 == ATTEMPTS:
             break
@@ -85,16 +86,16 @@ def certify(
     )
 
 
-def _piles(model: Model, replicas: int, stream: int, seed: int, backend: str) -> Piles:
+def _piles(model: Model, replicas: int, stream: int, seed: int, engine: Engine) -> Piles:
     table, mix = job_table(model, None), Mix.of(model)
-    return Piles(table, needs_of(model), mix, seed=seed, replicas=replicas, stream=stream, backend=backend)
+    return Piles(table, needs_of(model), mix, seed=seed, replicas=replicas, stream=stream, engine=engine)
 
 
 def _choices(
-    model: Model, rate: float, gaps: Gaps, threshold: Estimate, seed: int, max_jobs: float, backend: str
+    model: Model, rate: float, gaps: Gaps, threshold: Estimate, seed: int, max_jobs: float, engine: Engine
 ) -> Iterator[tuple[int, float]]:
     """Block lengths, doubling, that keep enough of the drift, each with a theta well under the largest that fits."""
-    piles = _piles(model, CHOOSING, STREAM_MAJORANT, seed, backend)
+    piles = _piles(model, CHOOSING, STREAM_MAJORANT, seed, engine)
     block = BLOCK
     while block * (CHOOSING + JUDGING) <= max_jobs:
         piles.extend(block)
@@ -128,9 +129,9 @@ def _log_mgf(heights: Heights, mix: Mix, theta: float, sure: float) -> Estimate:
     """ln E[exp(theta Y)], with an interval each end of which is `sure`."""
     centre = float(np.mean(heights.top))
     values = np.exp(theta * (heights.top - centre))
-    found = regressed_mean(values, heights.controls(mix), 2.0 * sure - 1.0).estimate
-    high = found.high + max(lean(values, 2.0 * sure - 1.0), 0.0) * found.half_width
-    logs = (math.log(x) if x > 0 else -math.inf for x in (found.estimate, found.low, high))
+    mean = regressed_mean(values, heights.controls(mix), 2.0 * sure - 1.0).estimate
+    high = mean.high + max(skewness_extension(values, 2.0 * sure - 1.0), 0.0) * mean.half_width
+    logs = (math.log(x) if x > 0 else -math.inf for x in (mean.estimate, mean.low, high))
     return Estimate(*(theta * centre + x for x in logs))
 
 
@@ -150,11 +151,11 @@ def _largest_theta(heights: Heights, mix: Mix, gaps: Gaps) -> float:
 
 
 def _judge(
-    model: Model, gaps: Gaps, threshold: Estimate, block: int, theta: float, stream: int, seed: int, backend: str
+    model: Model, gaps: Gaps, threshold: Estimate, block: int, theta: float, stream: int, seed: int, engine: Engine
 ) -> Certificate:
     """The bounds, from blocks that had no say in the choice."""
     blocks = _judges(model.servers)
-    piles = _piles(model, blocks, stream, seed, backend)
+    piles = _piles(model, blocks, stream, seed, engine)
     piles.extend(block)
     sampled = _log_mgf(piles.state(), piles.mix, theta, 1.0 - (1.0 - SURE) / ATTEMPTS).high
     # By Jensen's inequality the log-mgf is at least theta E[Y], and E[Y] at least block / threshold: a smaller bound

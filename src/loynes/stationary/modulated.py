@@ -14,16 +14,16 @@ are estimated from blocks that end there, sampled backward in time.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from loynes.estimate import half_width, lean
+from loynes.estimate import half_width, skewness_extension
+from loynes.execution.context import Context
 from loynes.inputs.arrivals import parts_of
 from loynes.inputs.philox import STREAM_MAJORANT, STREAM_MAJORANT_CHECK
 from loynes.inputs.tables import JobTable, job_table
-from loynes.kernels.backends import backend as choose
+from loynes.kernels.engine import BlockBefore, BlockState, Engine
 from loynes.kernels.reference import BLOCK
 from loynes.model.cluster import Model
 from loynes.stationary.certificate import ATTEMPTS, SURE, Certificate, NoCertificate, log_rare
@@ -39,7 +39,7 @@ GOOD = 0.8
 
 
 def certify_dependent(
-    model: Model, rate: float, *, seed: int, max_jobs: float, watch: Callable[[float, str], None] | None = None
+    model: Model, rate: float, *, seed: int, max_jobs: float, context: Context
 ) -> Certificate | NoCertificate:
     """Block length and theta, or why there are none."""
     table = job_table(model, rate)
@@ -48,16 +48,15 @@ def certify_dependent(
     phases = table.arrivals.phases
     if phases > MOST_PHASES:
         return NoCertificate(f"{phases} phases of arrivals are too many to bound each, at most {MOST_PHASES}")
-    block, attempts = BLOCK, 0
+    block, attempts, engine = BLOCK, 0, context.on("cpu").engine
     while phases * block * (CHOOSING + JUDGING) <= max_jobs and attempts < ATTEMPTS:
-        chosen = _Blocks(table, block, CHOOSING, STREAM_MAJORANT, seed)
+        chosen = _Blocks(table, block, CHOOSING, STREAM_MAJORANT, seed, engine)
         theta = _theta(chosen)
         if theta is not None and chosen.contraction(theta) < GOOD:
-            if watch is not None:
-                watch(0.0, f"certificate: blocks of {block} jobs")
-            found = _judge(table, block, theta, STREAM_MAJORANT_CHECK + attempts, seed)
-            if found is not None:
-                return found
+            context.progress(0.0, f"certificate: blocks of {block} jobs")
+            certificate = _judge(table, block, theta, STREAM_MAJORANT_CHECK + attempts, seed, engine)
+            if certificate is not None:
+                return certificate
             attempts += 1
         block *= 2
     return NoCertificate(
@@ -69,12 +68,12 @@ def certify_dependent(
 class _Blocks:
     """Blocks that end in each phase: heights of their piles and times, [phase, block]."""
 
-    def __init__(self, table: JobTable, length: int, count: int, stream: int, seed: int) -> None:
-        found = np.flatnonzero(np.diff(parts_of(table.arrivals).start.astype(np.float64), prepend=0.0) > 0)
-        phases, places = len(found), np.repeat(found, count)
-        height, time = np.empty(len(places)), np.empty(len(places))
-        choose("cpu").run_driven(table, seed, stream, length, places, height, time)
-        self.height, self.time = height.reshape(phases, count), time.reshape(phases, count)
+    def __init__(self, table: JobTable, length: int, count: int, stream: int, seed: int, engine: Engine) -> None:
+        reached = np.flatnonzero(np.diff(parts_of(table.arrivals).start.astype(np.float64), prepend=0.0) > 0)
+        places = np.repeat(reached, count)
+        state = BlockState(places, np.empty(len(places)), np.empty(len(places)))
+        engine.run(BlockBefore(table, seed, stream, np.arange(len(places)), length), state, 0, len(places))
+        self.height, self.time = (column.reshape(len(reached), count) for column in (state.height, state.time))
 
     def contraction(self, theta: float) -> float:
         """The worst phase's E[exp(theta (Y - A))], estimated."""
@@ -95,9 +94,9 @@ def _theta(blocks: _Blocks) -> float | None:
     return PART * low if low > 0 else None
 
 
-def _judge(table: JobTable, block: int, theta: float, stream: int, seed: int) -> Certificate | None:
+def _judge(table: JobTable, block: int, theta: float, stream: int, seed: int, engine: Engine) -> Certificate | None:
     """The bounds, from blocks that had no say in the choice; None if they do not contract."""
-    blocks = _Blocks(table, block, JUDGING, stream, seed)
+    blocks = _Blocks(table, block, JUDGING, stream, seed, engine)
     each = 1.0 - (1.0 - SURE) / (ATTEMPTS * 2 * len(blocks.height))
     rare = log_rare(table, block, JUDGING, theta)
     log_rho = max(_log_mean(theta * (y - a), each) for y, a in zip(blocks.height, blocks.time, strict=True)) + rare
@@ -114,4 +113,4 @@ def _log_mean(exponents: Array, sure: float) -> float:
     values = np.exp(exponents - centre)
     confidence = 2.0 * sure - 1.0
     half = half_width(values, confidence)
-    return centre + math.log(float(np.mean(values)) + half * (1.0 + max(lean(values, confidence), 0.0)))
+    return centre + math.log(float(np.mean(values)) + half * (1.0 + max(skewness_extension(values, confidence), 0.0)))

@@ -10,14 +10,11 @@ delta_n of a sample sum to delta.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from typing import Any
-
-from numpy.typing import NDArray
+from collections.abc import Iterator
 
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import JobTable
-from loynes.kernels.backends import backend as choose
+from loynes.kernels.engine import Engine, Ints, Perfect
 from loynes.kernels.reference import BLOCK
 from loynes.stationary.backward import LONGEST, Samples, in_batches
 from loynes.stationary.certificate import Certificate
@@ -46,17 +43,13 @@ def perfect_samples(
     seed: int,
     first: int = 0,
     longest: int = LONGEST,
-    backend: str = "auto",
-    workers: int | None = None,
-    done: Callable[[], None] | None = None,
+    engine: Engine,
 ) -> Iterator[Samples]:
     """Samples first .. first + count - 1, in batches of bounded size."""
-    engine = choose(backend)
     initial = initial_length(table, certificate, delta)
     height, rise = ceiling(certificate, delta), math.log(2.0) / certificate.theta
 
-    def run(start: int, *out: NDArray[Any]) -> None:
-        engine.run_perfect(table, seed, STREAM_STATIONARY, start, initial, longest, height, rise, *out, done, workers)
+    def task(replicas: Ints) -> Perfect:
+        return Perfect(table, seed, STREAM_STATIONARY, replicas, initial, longest, height, rise)
 
-    why = f"perfect samples had not met after {longest} jobs"
-    return in_batches(table.servers, engine.batch_bytes, first, count, run, why)
+    return in_batches(engine, task, first, count, f"perfect samples had not met after {longest} jobs")

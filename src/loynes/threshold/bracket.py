@@ -19,9 +19,10 @@ import math
 import numpy as np
 
 from loynes.estimate import Estimate
+from loynes.execution.progress import Progress
 from loynes.kernels.reference import whole_blocks
 from loynes.threshold.controls import regressed_mean
-from loynes.threshold.found import Bracketed, Found, Watch, bracketed, hol_loss, tell
+from loynes.threshold.outcome import Bracketed, Outcome, bracketed, hol_loss, report
 from loynes.threshold.piles import Heights, Piles, enough_replicas
 
 # The next length is aimed a little beyond what the present one says is needed.
@@ -37,8 +38,8 @@ def bracket(
     precision: float,
     confidence: float,
     max_jobs: float,
-    watch: Watch = None,
-) -> Found:
+    progress: Progress,
+) -> Outcome:
     """Pile on until (high - low) / estimate <= precision."""
     piles.extend(initial)
     states = [piles.state()]
@@ -48,17 +49,17 @@ def bracket(
         state = piles.state()
         half = min(states, key=lambda earlier: abs(earlier.length - 0.5 * length))
         gained = state.since(half)
-        found = _regenerated(piles, state, confidence) if regenerative else None
-        found = found or bracketed(state, gained, piles.mix, confidence)
-        tell(watch, found.threshold, precision)
-        width = 2.0 * found.threshold.relative
-        settled = width <= precision
+        current = _regenerated(piles, state, confidence) if regenerative else None
+        current = current or bracketed(state, gained, piles.mix, confidence)
+        report(progress, current.threshold, precision)
+        width = 2.0 * current.threshold.relative
+        precise = width <= precision
         most = whole_blocks(int(max_jobs / piles.replicas))
-        if settled or length >= most:
+        if precise or length >= most:
             loss = hol_loss(gained, half.length, piles.mix, confidence)
-            return Found(found.threshold, loss, found.reduction, settled)
+            return Outcome(current.threshold, loss, current.reduction, precise)
         states.append(state)
-        length = min(whole_blocks(int(length * _growth(found.gap, width - found.gap, AIM * precision))), most)
+        length = min(whole_blocks(int(length * _growth(current.gap, width - current.gap, AIM * precision))), most)
 
 
 def _growth(gap: float, noise: float, wanted: float) -> float:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 
-from loynes.threshold.found import Found, Watch, bracketed, hol_loss, tell
+from loynes.execution.progress import Progress
+from loynes.threshold.outcome import Outcome, bracketed, hol_loss, report
 from loynes.threshold.piles import Piles
 
 
 def doubling(
-    piles: Piles, initial: int, *, precision: float, confidence: float, max_jobs: float, watch: Watch = None
-) -> Found:
+    piles: Piles, initial: int, *, precision: float, confidence: float, max_jobs: float, progress: Progress
+) -> Outcome:
     """Double the piles' length from `initial` until the estimate changes by at most `precision`, relatively."""
     piles.extend(initial)
     before = piles.state()
@@ -23,11 +24,11 @@ def doubling(
         piles.extend(2 * piles.length)
         state = piles.state()
         gained = state.since(before)
-        found = bracketed(state, gained, piles.mix, confidence)
-        estimate = found.threshold.estimate
-        settled = abs(estimate - previous) <= precision * estimate
-        tell(watch, found.threshold, precision)
-        if settled or 2 * piles.jobs > max_jobs:
+        bracket = bracketed(state, gained, piles.mix, confidence)
+        estimate = bracket.threshold.estimate
+        agree = abs(estimate - previous) <= precision * estimate
+        report(progress, bracket.threshold, precision)
+        if agree or 2 * piles.jobs > max_jobs:
             loss = hol_loss(gained, before.length, piles.mix, confidence)
-            return Found(found.threshold, loss, found.reduction, settled)
+            return Outcome(bracket.threshold, loss, bracket.reduction, agree)
         previous, before = estimate, state

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +10,8 @@ from numpy.typing import NDArray
 from loynes.inputs.arrivals import start_places
 from loynes.inputs.philox import STREAM_PILE
 from loynes.inputs.tables import JobTable, Needs
-from loynes.kernels.backends import backend as choose
-from loynes.kernels.tally import Heap, copy_heap, new_heap
+from loynes.kernels.engine import Engine, Pile, PileState, Regeneration, mapped
+from loynes.kernels.tally import new_heap
 from loynes.threshold.controls import Mix
 
 Array = NDArray[np.float64]
@@ -33,18 +32,18 @@ class Piles:
         seed: int,
         replicas: int,
         stream: int = STREAM_PILE,
-        backend: str = "auto",
+        engine: Engine,
     ) -> None:
-        self.table, self.needs, self.mix, self.replicas = table, needs, mix, replicas
+        self.table, self.mix, self.replicas = table, mix, replicas
         self.length = 0
-        self._heap = new_heap(replicas, len(table.need), len(mix.blocking), len(table.units))
+        self._engine, self._rows = engine, (table, seed, stream, np.arange(replicas))
         # Random assignment (all servers of a job are drawn, and nobody waits his turn) has a kernel of its own, which
         # keeps track of who is where.
-        self._random = len(table.units) == 1 and not table.demand.any() and not table.strict
-        self._engine = choose(backend)
-        self._H = self._engine.hold(np.zeros((replicas, table.servers)))
-        self._seed, self._stream = seed, stream
-        self._places = start_places(table.arrivals, seed, stream, np.arange(replicas))
+        random = len(table.units) == 1 and not table.demand.any() and not table.strict
+        self._task = Pile(*self._rows, needs, mix.blockers, random)
+        heap = new_heap(replicas, len(table.need), len(mix.blocking), len(table.units))
+        places = start_places(table.arrivals, seed, stream, np.arange(replicas))
+        self._state = PileState(np.zeros((replicas, table.servers)), places, heap)
 
     @property
     def jobs(self) -> int:
@@ -52,43 +51,32 @@ class Piles:
 
     def extend(self, length: int) -> None:
         """Pile up to `length` jobs a replica."""
-        run = self._engine.run_random_pile if self._random else self._engine.run_pile
-        run(
-            self.table,
-            self.needs,
-            self.mix.blockers,
-            self._seed,
-            self._stream,
-            self.length,
-            length,
-            self._H,
-            self._heap,
-            places=self._places,
-        )
+        self._engine.run(self._task, self._state, self.length, length)
         self.length = length
 
     def workload(self) -> Array:
         """The heights of every server, ascending within a kind, one row a replica."""
-        H = self._engine.fetch(self._H)
-        return np.asarray(self._heap.base[:, None] + (np.sort(H, axis=1) if self._random else H))
+        heights = self._state.heights
+        ordered = np.sort(heights, axis=1) if self._task.random else heights
+        return np.asarray(self._state.heap.base[:, None] + ordered)
 
     def state(self) -> Heights:
         """The piles as they are now."""
-        return self._heights(self.length, self._H, self._heap)
+        return self._heights(self._state)
 
     def regenerated(self) -> Heights:
         """The piles just after the first job from now on that needs all servers; the piles themselves stay."""
-        heap, H = copy_heap(self._heap), self._engine.hold(self._engine.fetch(self._H))
-        self._engine.run_regeneration(self.table, self.mix.blockers, self._seed, self._stream, self.length, H, heap)
-        return self._heights(self.length, H, heap)
+        state = mapped(self._state, np.copy)
+        self._engine.run(Regeneration(*self._rows, self.mix.blockers, self.length), state, 0, self.replicas)
+        return self._heights(state)
 
-    def _heights(self, length: int, held: Any, heap: Heap) -> Heights:
-        H = self._engine.fetch(held)
-        lost = heap.loss if self._random else heap.loss * self._engine.look_every(self.table)
+    def _heights(self, state: PileState) -> Heights:
+        heap = state.heap
+        lost = heap.loss if self._task.random else heap.loss * self._engine.look_every(self.table)
         return Heights(
-            length,
-            heap.base + H.max(axis=1),
-            heap.base + H.min(axis=1),
+            self.length,
+            heap.base + state.heights.max(axis=1),
+            heap.base + state.heights.min(axis=1),
             lost.copy(),
             heap.jobs.copy(),
             heap.service.copy(),

@@ -1,4 +1,4 @@
-"""The CPU backend as the rooms above see it: whole pieces of work, cut into tasks for the cores."""
+"""The CPU backend: tasks cut into pieces for the cores."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from loynes.inputs.arrivals import start_places
-from loynes.inputs.tables import JobTable, Needs
+from loynes.inputs.tables import JobTable
+from loynes.kernels import engine as kinds
 from loynes.kernels.cpu.backward import backward
 from loynes.kernels.cpu.driven import driven
 from loynes.kernels.cpu.forward import forward
@@ -18,275 +18,149 @@ from loynes.kernels.cpu.pile import pile, regenerate
 from loynes.kernels.cpu.random_pile import random_pile
 from loynes.kernels.cpu.sandwich import perfect, sandwich
 from loynes.kernels.cpu.threads import cores, run_lines
+from loynes.kernels.engine import CUT, mapped
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.shape import look_every, use_runs
-from loynes.kernels.tally import Blockers, Heap, Tally
 
-name = "cpu"
-most_jobs = 4e9  # how many jobs a question may take, unless told otherwise: a minute or a few
-
-# Long enough that starting a task costs nothing, short enough that Ctrl-C and progress are prompt.
-TASK_JOBS = 1 << 19
 REPLICAS = 128
+# A task that goes by rows is begun with this part of them, at least one for every core.
+FIRST_PART = 64
 
-Done = Callable[[], None] | None
-# Where each replica's arrival process stands (inputs/arrivals.py), advanced in place; None for Poisson arrivals.
-Places = NDArray[np.int64] | None
-
-
-batch_bytes = 1 << 26  # of samples that are made at a time
+# Some rows of a task, through some jobs.
+Piece = Callable[[slice, int, int], None]
 
 
-def groups_of(replicas: int) -> int:
-    """How many rows a tally of so many replicas has."""
-    return replicas
+class CpuEngine:
+    """Kernels release the interpreter lock: threads, as many as there are cores unless told otherwise."""
+
+    name = "cpu"
+    most_jobs = 4e9
+    batch_bytes = 1 << 26
+    look_every = staticmethod(look_every)
+
+    def __init__(self, threads: int | None = None) -> None:
+        self._threads = threads or cores()
+
+    def groups_of(self, replicas: int) -> int:
+        return replicas
+
+    def fitting_replicas(self, table: JobTable) -> int:
+        return REPLICAS
+
+    def first_rows(self, rows: int) -> int:
+        return max(self._threads, rows // FIRST_PART)
+
+    def run(self, task: kinds.Task, state: Any, start: int, stop: int) -> None:
+        piece = PIECES[type(task)](task, state)
+        if task.by_rows:
+            jobs = task.expected_jobs(start, stop) // max(stop - start, 1)
+            lines = [_once(piece, rows) for rows in self._groups(start, stop, jobs)]
+        else:
+            assert start % BLOCK == stop % BLOCK == 0
+            lines = [_line(piece, rows, start, stop) for rows in self._groups(0, task.rows, stop - start)]
+        run_lines(lines, self._threads)
+
+    def _groups(self, first: int, last: int, jobs: int) -> Iterator[slice]:
+        """Rows to a piece: about CUT jobs, but never so many that a core would have nothing to do."""
+        fill = max(1, (last - first) // (4 * self._threads))
+        size = max(1, min(fill, CUT // max(jobs, 1)))
+        for start in range(first, last, size):
+            yield slice(start, min(start + size, last))
 
 
-def fitting_replicas(table: JobTable) -> int:
-    """Replicas that keep all cores busy, and are enough for an interval."""
-    return REPLICAS
+def _once(piece: Piece, rows: slice) -> Iterator[Callable[[], None]]:
+    yield partial(piece, rows, 0, 0)
 
 
-def hold(array: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Workloads, one row a replica, where the kernels work on them."""
-    return array.copy()
+def _line(piece: Piece, rows: slice, start: int, stop: int) -> Iterator[Callable[[], None]]:
+    """Some rows through all jobs, one stretch after the other: short enough that an interrupt is answered."""
+    for first in range(start, stop, CUT):
+        yield partial(piece, rows, first, min(first + CUT, stop))
 
 
-def fetch(held: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Workloads that are held, as an ordinary array."""
-    return held.copy()
+def _forward(task: kinds.Forward, state: kinds.ForwardState) -> Piece:
+    table, as_runs, stride, key = task.table, use_runs(task.table), look_every(task.table), np.uint64(task.seed)
+
+    def piece(rows: slice, start: int, stop: int) -> None:
+        chains = (state.workload[rows], state.places[rows], state.tally)
+        numbers = (task.replicas[rows], task.group[rows], start, stop, task.observe)
+        forward(table, task.needs, as_runs, stride, key, task.stream, *numbers, *chains)
+
+    return piece
 
 
-def refill(held: NDArray[np.float64], array: NDArray[np.float64]) -> None:
-    """Put workloads back where the kernels work on them."""
-    held[...] = array
+def _pile(task: kinds.Pile, state: kinds.PileState) -> Piece:
+    key, first = np.uint64(task.seed), int(task.replicas[0])
+    table, as_runs, stride = task.table, use_runs(task.table), look_every(task.table)
+    drawn = table._replace(specific=np.zeros_like(table.specific))  # the kernel of random servers draws them itself
+
+    def piece(rows: slice, start: int, stop: int) -> None:
+        numbers = (key, task.stream, first + rows.start, start, stop)
+        heights, places, heap = mapped(state, lambda array: array[rows])
+        if task.random:
+            random_pile(drawn, task.blockers, *numbers, heights, places, heap)
+        else:
+            pile(table, task.needs, task.blockers, as_runs, stride, *numbers, heights, places, heap)
+
+    return piece
 
 
-def run_forward(
-    table: JobTable,
-    needs: Needs,
-    seed: int,
-    stream: int,
-    replicas: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    begin: int,
-    end: int,
-    observe: bool,
-    W: NDArray[np.float64],
-    tally: Tally,
-    done: Done = None,
-    workers: int | None = None,
-    places: Places = None,
-) -> None:
-    """Advance the given replicas (rows of W) through jobs begin .. end-1, adding to their tally rows if `observe`."""
-    as_runs, stride, key, at = use_runs(table), look_every(table), np.uint64(seed), _places(places, len(W))
+def _regeneration(task: kinds.Regeneration, state: kinds.PileState) -> Piece:
+    as_runs, key, first = use_runs(task.table), np.uint64(task.seed), int(task.replicas[0])
 
-    def task(part: slice, start: int, stop: int) -> None:
-        numbers = (replicas[part], rows[part])
-        forward(table, needs, as_runs, stride, key, stream, *numbers, start, stop, observe, W[part], at[part], tally)
+    def piece(rows: slice, start: int, stop: int) -> None:
+        heights, _, heap = mapped(state, lambda array: array[rows])
+        numbers = (key, task.stream, first + rows.start, task.begin)
+        regenerate(task.table, task.blockers, as_runs, *numbers, heights, heap)
 
-    _over(begin, end, len(W), task, done, workers)
+    return piece
 
 
-def run_pile(
-    table: JobTable,
-    needs: Needs,
-    blockers: Blockers,
-    seed: int,
-    stream: int,
-    begin: int,
-    end: int,
-    H: NDArray[np.float64],
-    heap: Heap,
-    done: Done = None,
-    workers: int | None = None,
-    places: Places = None,
-    first_replica: int = 0,
-) -> None:
-    """Pile jobs begin .. end-1 on replicas first_replica, first_replica + 1, ... (rows of H)."""
-    as_runs, stride, key, at = use_runs(table), look_every(table), np.uint64(seed), _places(places, len(H))
+def _sandwich(task: kinds.Sandwich, state: kinds.PairState) -> Piece:
+    as_runs, key, first = use_runs(task.table), np.uint64(task.seed), int(task.replicas[0])
 
-    def task(rows: slice, start: int, stop: int) -> None:
-        part, first = Heap(*_views(heap, rows)), first_replica + rows.start
-        pile(table, needs, blockers, as_runs, stride, key, stream, first, start, stop, H[rows], at[rows], part)
+    def piece(rows: slice, start: int, stop: int) -> None:
+        low, high, met, places = (array[rows] for array in state)
+        numbers = (key, task.stream, first + rows.start, start, stop)
+        sandwich(task.table, as_runs, *numbers, low, high, places, met)
 
-    _over(begin, end, len(H), task, done, workers)
+    return piece
 
 
-def run_random_pile(
-    table: JobTable,
-    needs: Needs,
-    blockers: Blockers,
-    seed: int,
-    stream: int,
-    begin: int,
-    end: int,
-    H: NDArray[np.float64],
-    heap: Heap,
-    done: Done = None,
-    workers: int | None = None,
-    places: Places = None,
-    first_replica: int = 0,
-) -> None:
-    """As `run_pile`, with every job's servers drawn at random; rows of H are in no order."""
-    key, at = np.uint64(seed), _places(places, len(H))
-    table = table._replace(specific=np.zeros_like(table.specific))  # the kernel draws them itself
+def _samples(task: kinds.Backward | kinds.Perfect, state: kinds.SampleState) -> Piece:
+    as_runs, key = use_runs(task.table), np.uint64(task.seed)
+    kernel: Any = backward if isinstance(task, kinds.Backward) else perfect
+    options: tuple[float, ...]
+    if isinstance(task, kinds.Backward):
+        options = (task.initial, task.confirmations, task.longest)
+    else:
+        options = (task.initial, task.longest, task.ceiling, task.rise)
 
-    def task(rows: slice, start: int, stop: int) -> None:
-        part, first = Heap(*_views(heap, rows)), first_replica + rows.start
-        random_pile(table, blockers, key, stream, first, start, stop, H[rows], at[rows], part)
+    def piece(rows: slice, start: int, stop: int) -> None:
+        numbers = task.replicas[rows]
+        places = start_places(task.table.arrivals, task.seed, task.stream, numbers)
+        samples = (array[rows] for array in state)
+        kernel(task.table, as_runs, key, task.stream, int(numbers[0]), *options, places, *samples)
 
-    _over(begin, end, len(H), task, done, workers)
+    return piece
 
 
-def run_regeneration(
-    table: JobTable,
-    blockers: Blockers,
-    seed: int,
-    stream: int,
-    begin: int,
-    H: NDArray[np.float64],
-    heap: Heap,
-    done: Done = None,
-    workers: int | None = None,
-    first_replica: int = 0,
-) -> None:
-    """Pile on from job `begin` until a job that needs all servers has left each replica's pile flat."""
-    as_runs, key = use_runs(table), np.uint64(seed)
+def _block_before(task: kinds.BlockBefore, state: kinds.BlockState) -> Piece:
+    as_runs, key, first = use_runs(task.table), np.uint64(task.seed), int(task.replicas[0])
 
-    def task(rows: slice) -> None:
-        part, first = Heap(*_views(heap, rows)), first_replica + rows.start
-        regenerate(table, blockers, as_runs, key, stream, first, begin, H[rows], part)
+    def piece(rows: slice, start: int, stop: int) -> None:
+        blocks = (array[rows] for array in state)
+        driven(task.table, as_runs, key, task.stream, first + rows.start, task.length, *blocks)
 
-    run_lines((iter([partial(task, rows)]) for rows in _groups(len(H), 1, workers)), workers, done)
+    return piece
 
 
-def run_backward(
-    table: JobTable,
-    seed: int,
-    stream: int,
-    first_replica: int,
-    initial: int,
-    confirmations: int,
-    longest: int,
-    W: NDArray[np.float64],
-    length: NDArray[np.int64],
-    doublings: NDArray[np.int64],
-    done: Done = None,
-    workers: int | None = None,
-) -> None:
-    """One backward sample a row of W, replicas first_replica, first_replica + 1, ..."""
-    as_runs, key = use_runs(table), np.uint64(seed)
-
-    def task(rows: slice) -> None:
-        first, out = first_replica + rows.start, (W[rows], length[rows], doublings[rows])
-        places = start_places(table.arrivals, seed, stream, np.arange(first, first + len(out[0])))
-        backward(table, as_runs, key, stream, first, initial, confirmations, longest, places, *out)
-
-    run_lines((iter([partial(task, rows)]) for rows in _groups(len(W), 4 * initial, workers)), workers, done)
-
-
-def run_sandwich(
-    table: JobTable,
-    seed: int,
-    stream: int,
-    begin: int,
-    end: int,
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
-    met: NDArray[np.int64],
-    done: Done = None,
-    workers: int | None = None,
-    places: Places = None,
-    first_replica: int = 0,
-) -> None:
-    """Pairs of chains low[r] <= high[r] through jobs begin .. end-1; met[r] becomes when they first were equal."""
-    as_runs, key, at = use_runs(table), np.uint64(seed), _places(places, len(low))
-
-    def task(rows: slice, start: int, stop: int) -> None:
-        first, pairs = first_replica + rows.start, (low[rows], high[rows], at[rows], met[rows])
-        sandwich(table, as_runs, key, stream, first, start, stop, *pairs)
-
-    _over(begin, end, len(low), task, done, workers)
-
-
-def run_perfect(
-    table: JobTable,
-    seed: int,
-    stream: int,
-    first_replica: int,
-    initial: int,
-    longest: int,
-    ceiling: float,
-    rise: float,
-    W: NDArray[np.float64],
-    length: NDArray[np.int64],
-    doublings: NDArray[np.int64],
-    done: Done = None,
-    workers: int | None = None,
-) -> None:
-    """One perfect sample a row of W, replicas first_replica, first_replica + 1, ..."""
-    as_runs, key = use_runs(table), np.uint64(seed)
-
-    def task(rows: slice) -> None:
-        first, out = first_replica + rows.start, (W[rows], length[rows], doublings[rows])
-        places = start_places(table.arrivals, seed, stream, np.arange(first, first + len(out[0])))
-        perfect(table, as_runs, key, stream, first, initial, longest, ceiling, rise, places, *out)
-
-    run_lines((iter([partial(task, rows)]) for rows in _groups(len(W), 4 * initial, workers)), workers, done)
-
-
-def run_driven(
-    table: JobTable,
-    seed: int,
-    stream: int,
-    length: int,
-    places: NDArray[np.int64],
-    height: NDArray[np.float64],
-    time: NDArray[np.float64],
-    workers: int | None = None,
-    first_replica: int = 0,
-) -> None:
-    """Piles of the `length` jobs before job 0, and the time they took, for arrival processes at these places then."""
-    as_runs, key = use_runs(table), np.uint64(seed)
-
-    def task(rows: slice) -> None:
-        out = (places[rows], height[rows], time[rows])
-        driven(table, as_runs, key, stream, first_replica + rows.start, length, *out)
-
-    run_lines((iter([partial(task, rows)]) for rows in _groups(len(places), length, workers)), workers, None)
-
-
-def _places(places: Places, count: int) -> NDArray[np.int64]:
-    return np.zeros(count, np.int64) if places is None else places
-
-
-def _over(
-    begin: int,
-    end: int,
-    rows: int,
-    task: Callable[[slice, int, int], None],
-    done: Done,
-    workers: int | None,
-) -> None:
-    """All rows through jobs begin .. end-1, a stretch of jobs at a time."""
-    assert begin % BLOCK == end % BLOCK == 0
-
-    def line(group: slice) -> Iterator[Callable[[], None]]:
-        for start in range(begin, end, TASK_JOBS):
-            yield partial(task, group, start, min(start + TASK_JOBS, end))
-
-    run_lines((line(group) for group in _groups(rows, end - begin, workers)), workers, done)
-
-
-def _groups(rows: int, jobs: int, workers: int | None) -> Iterator[slice]:
-    """Rows to a task: about TASK_JOBS jobs, but never so many that a core would have nothing to do."""
-    fill = max(1, rows // (4 * (workers or cores())))
-    size = max(1, min(fill, TASK_JOBS // max(jobs, 1)))
-    for start in range(0, rows, size):
-        yield slice(start, min(start + size, rows))
-
-
-def _views(columns: Any, rows: slice) -> Any:
-    """The same arrays, only these replicas."""
-    return (column[rows] for column in columns)
+PIECES: dict[type[kinds.Task], Callable[[Any, Any], Piece]] = {
+    kinds.Forward: _forward,
+    kinds.Pile: _pile,
+    kinds.Regeneration: _regeneration,
+    kinds.Sandwich: _sandwich,
+    kinds.Backward: _samples,
+    kinds.Perfect: _samples,
+    kinds.BlockBefore: _block_before,
+}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
-Task = Callable[[], Any]
+Call = Callable[[], Any]
 
 
 def cores() -> int:
@@ -16,29 +16,24 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def run_lines(
-    lines: Iterable[Iterator[Task]], workers: int | None = None, done: Callable[[], None] | None = None
-) -> None:
-    """Run lines of tasks side by side: a line's tasks one after the other, any line's as soon as a core is free.
+def run_lines(lines: Iterable[Iterator[Call]], threads: int) -> None:
+    """Run lines of calls side by side: a line's calls one after the other, any line's as soon as a thread is free.
 
-    `done` is called in this thread after each task. An interrupt or an error waits for the tasks that run, no more.
+    An interrupt or an error waits for the calls that run, no more.
     """
-    limit = workers or cores()
     ready = deque(lines)
-    running: dict[Future[Any], Iterator[Task]] = {}
-    pool = ThreadPoolExecutor(limit)
+    running: dict[Future[Any], Iterator[Call]] = {}
+    pool = ThreadPoolExecutor(threads)
     try:
         while ready or running:
-            # Twice as many as there are workers, so that none waits for this thread to hand it the next one.
-            while ready and len(running) < 2 * limit:
+            # Twice as many as there are threads, so that none waits for this one to hand it the next call.
+            while ready and len(running) < 2 * threads:
                 line = ready.popleft()
-                task = next(line, None)
-                if task is not None:
-                    running[pool.submit(task)] = line
+                call = next(line, None)
+                if call is not None:
+                    running[pool.submit(call)] = line
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 ready.append(running.pop(future))
                 future.result()
-                if done is not None:
-                    done()
     finally:
         pool.shutdown(cancel_futures=True)

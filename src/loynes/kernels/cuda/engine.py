@@ -1,7 +1,8 @@
-"""The CUDA backend as the rooms above see it: what kernels/cpu/engine.py offers, with workloads kept on the device.
+"""The CUDA backend: the same tasks as kernels/cpu/engine.py, on a GPU.
 
-Numbers are floats of 32 bits unless the engine is asked for 64; sums are always doubles. Launches are kept short, so
-that an interrupt is answered and progress told within a fraction of a second.
+Numbers are floats of 32 bits unless the engine is made for 64; sums are always doubles. A run takes the state to the
+device and brings it back: a float that becomes a double and a float again is the same. Launches are kept short, so that
+an interrupt is answered within a fraction of a second.
 """
 
 from __future__ import annotations
@@ -13,40 +14,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.errors import UsageError
 from loynes.inputs.tables import JobTable, Needs
+from loynes.kernels import engine as kinds
 from loynes.kernels.cuda.compiled import Shape, shape_of
 from loynes.kernels.cuda.device import Kernel, cupy
+from loynes.kernels.engine import mapped
 from loynes.kernels.reference import BLOCK
-from loynes.kernels.tally import BINS, Blockers, Heap, Tally
+from loynes.kernels.tally import BINS
 
-# How long a launch should take, and how many blocks the first one makes.
+# How long a launch should take, and how many blocks of jobs the first one makes.
 LAUNCH_SECONDS = 0.2
 FIRST_BLOCKS = 64
 # A tally has at most so many rows; replicas share them.
 MOST_GROUPS = 256
 
-Done = Callable[[], None] | None
-Places = NDArray[np.int64] | None  # of Poisson arrivals, the only ones here, which have no memory
 
-
-class Engine:
+class CudaEngine:
     """The backend in numbers of 32 or of 64 bits."""
 
     name = "cuda"
-    most_jobs = 4e11  # how many jobs a question may take, unless told otherwise: a minute or a few
-
-    batch_bytes = 1 << 30  # of samples that are made at a time
+    most_jobs = 4e11
+    batch_bytes = 1 << 30
 
     def __init__(self, bits: int = 32) -> None:
         cupy()  # says what is missing
         self.bits = bits
 
-    def look_every(self, table: JobTable) -> int:
-        """How many jobs apart observed arrivals are."""
-        return BLOCK
-
     def groups_of(self, replicas: int) -> int:
-        """How many rows a tally of so many replicas has."""
         return min(replicas, MOST_GROUPS)
 
     def fitting_replicas(self, table: JobTable) -> int:
@@ -54,306 +49,178 @@ class Engine:
         resident = Kernel("forward", shape_of(table, bits=self.bits), table, 0).resident
         return max(1, resident // MOST_GROUPS) * MOST_GROUPS
 
-    def hold(self, array: NDArray[np.float64]) -> Any:
-        """Workloads, one row a replica, where the kernels work on them."""
-        return cupy().asarray(array.astype(_real(self.bits)))
+    def look_every(self, table: JobTable) -> int:
+        return BLOCK
 
-    def fetch(self, held: Any) -> NDArray[np.float64]:
-        """Workloads that are held, as an ordinary array."""
-        return np.asarray(held.get(), np.float64)
+    def first_rows(self, rows: int) -> int:
+        return max(1, rows // 4)
 
-    def refill(self, held: Any, array: NDArray[np.float64]) -> None:
-        """Put workloads back where the kernels work on them."""
-        held[...] = self.hold(array)
-
-    def run_forward(
-        self,
-        table: JobTable,
-        needs: Needs,
-        seed: int,
-        stream: int,
-        replicas: NDArray[np.int64],
-        rows: NDArray[np.int64],
-        begin: int,
-        end: int,
-        observe: bool,
-        W: Any,
-        tally: Tally,
-        done: Done = None,
-        workers: int | None = None,
-        places: Places = None,
-    ) -> None:
-        """Advance the given replicas (rows of W) through jobs begin .. end-1, adding to tally rows if `observe`."""
-        cp = cupy()
-        count, kinds = len(W), len(needs.need)
-        shape = shape_of(table, bits=self.bits)
-        kernel = Kernel("forward", shape, table, seed)
-        number, group = cp.asarray(replicas.astype(np.uint32)), cp.asarray(rows.astype(np.int32))
-        kept = count if observe else 0
-        wait, square = (cp.zeros((kinds, kept)) for _ in range(2))
-        none, loss = cp.zeros((kinds, kept), cp.uint32), cp.zeros((kept, tally.loss.shape[1]))
-        bins = cp.zeros((len(tally.looks) if observe else 0, kinds, BINS), cp.uint32)
-        looked = cp.asarray(looked_at(shape, needs))
-        per_unit = shape.real(tally.per_unit)
-        for start, stop in _stretches(begin, end, done):
-            kernel(
-                count,
-                np.uint32(stream),
-                number,
-                np.int64(start),
-                np.int64(stop),
-                np.int32(count),
-                np.int32(observe),
-                W,
-                looked,
-                per_unit,
-                group,
-                wait,
-                square,
-                none,
-                loss,
-                bins,
-            )
-        if not observe:
-            return
-        looks = (end - begin) // BLOCK
-        np.add.at(tally.looks, rows, looks)
-        np.add.at(tally.loss, rows, loss.get())
-        unobserved = none.get()
-        for k in range(kinds):
-            tally.wait[:, k] += np.bincount(rows, wait[k].get(), len(tally.looks))
-            tally.square[:, k] += np.bincount(rows, square[k].get(), len(tally.looks))
-            without = np.bincount(rows, unobserved[k], len(tally.looks)).astype(np.int64)
-            tally.none[:, k] += without
-            tally.bins[:, k, 0] += without.astype(np.uint32)
-        tally.bins[...] += bins.get()
-
-    def run_pile(
-        self,
-        table: JobTable,
-        needs: Needs,
-        blockers: Blockers,
-        seed: int,
-        stream: int,
-        begin: int,
-        end: int,
-        H: Any,
-        heap: Heap,
-        done: Done = None,
-        workers: int | None = None,
-        places: Places = None,
-        first_replica: int = 0,
-    ) -> None:
-        """Pile jobs begin .. end-1 on replicas first_replica, first_replica + 1, ... (rows of H)."""
-        self._pile(table, needs, blockers, seed, stream, begin, end, False, H, heap, done, first_replica)
-
-    def run_regeneration(
-        self,
-        table: JobTable,
-        blockers: Blockers,
-        seed: int,
-        stream: int,
-        begin: int,
-        H: Any,
-        heap: Heap,
-        done: Done = None,
-        workers: int | None = None,
-        first_replica: int = 0,
-    ) -> None:
-        """Pile on from job `begin` until a job that needs all servers has left each replica's pile flat."""
-        self._pile(table, None, blockers, seed, stream, begin, begin + BLOCK, True, H, heap, done, first_replica)
-
-    def _pile(
-        self,
-        table: JobTable,
-        needs: Needs | None,
-        blockers: Blockers,
-        seed: int,
-        stream: int,
-        begin: int,
-        end: int,
-        regenerate: bool,
-        H: Any,
-        heap: Heap,
-        done: Done,
-        first_replica: int,
-    ) -> None:
-        cp = cupy()
-        count = len(H)
-        shape = shape_of(table, heap.blocked.shape[1], bits=self.bits)
-        kernel = Kernel("pile", shape, table, seed)
-        of_class, waits_for = cp.asarray(blockers.of_class.astype(np.int32)), cp.asarray(blockers.waits_for)
-        held = [cp.asarray(column) for column in heap]
-        looked = cp.asarray(looked_at(shape, needs)) if needs else cp.zeros(0)
-        for start, stop in _stretches(begin, end, done):
-            kernel(
-                count,
-                np.uint32(stream),
-                np.uint32(first_replica),
-                np.int64(start),
-                np.int64(stop),
-                np.int32(count),
-                np.int32(regenerate),
-                H,
-                looked,
-                of_class,
-                waits_for,
-                *held,
-            )
-        for column, own in zip(heap, held, strict=True):
-            column[...] = own.get()
-
-    def run_sandwich(
-        self,
-        table: JobTable,
-        seed: int,
-        stream: int,
-        begin: int,
-        end: int,
-        low: Any,
-        high: Any,
-        met: NDArray[np.int64],
-        done: Done = None,
-        workers: int | None = None,
-        places: Places = None,
-        first_replica: int = 0,
-    ) -> None:
-        """Pairs of chains low[r] <= high[r] through jobs begin .. end-1; met[r] becomes when they first were equal."""
-        cp = cupy()
-        kernel = Kernel("sandwich", shape_of(table, bits=self.bits, chains=2), table, seed)
-        held = cp.asarray(met)
-        for start, stop in _stretches(begin, end, done):
-            kernel(
-                len(low),
-                np.uint32(stream),
-                np.uint32(first_replica),
-                np.int64(start),
-                np.int64(stop),
-                np.int32(len(low)),
-                low,
-                high,
-                held,
-            )
-        met[...] = held.get()
-
-    def run_backward(
-        self,
-        table: JobTable,
-        seed: int,
-        stream: int,
-        first_replica: int,
-        initial: int,
-        confirmations: int,
-        longest: int,
-        W: NDArray[np.float64],
-        length: NDArray[np.int64],
-        doublings: NDArray[np.int64],
-        done: Done = None,
-        workers: int | None = None,
-    ) -> None:
-        """One backward sample a row of W, replicas first_replica, first_replica + 1, ..."""
-        kernel = Kernel("backward", shape_of(table, bits=self.bits), table, seed)
-        options = (np.int64(initial), np.int32(confirmations), np.int64(longest))
-        _samples(kernel, first_replica, stream, options, W, length, doublings, done)
-
-    def run_perfect(
-        self,
-        table: JobTable,
-        seed: int,
-        stream: int,
-        first_replica: int,
-        initial: int,
-        longest: int,
-        ceiling: float,
-        rise: float,
-        W: NDArray[np.float64],
-        length: NDArray[np.int64],
-        doublings: NDArray[np.int64],
-        done: Done = None,
-        workers: int | None = None,
-    ) -> None:
-        """One perfect sample a row of W, replicas first_replica, first_replica + 1, ..."""
-        kernel = Kernel("perfect", shape_of(table, bits=self.bits, chains=2), table, seed)
-        # Rounded up: a ceiling may be higher than it has to be, never lower.
-        up = 1.0 if self.bits == 64 else 1.0 + 2.0**-22
-        options = (np.int64(initial), np.int64(longest), np.float64(ceiling * up), np.float64(rise * up))
-        _samples(kernel, first_replica, stream, options, W, length, doublings, done)
+    def run(self, task: kinds.Task, state: Any, start: int, stop: int) -> None:
+        runner = RUNNERS.get(type(task))
+        if runner is None:
+            raise UsageError(f"backend 'cuda': does not do this ({type(task).__name__}); use --backend cpu (or auto)")
+        runner(task, state, start, stop, self.bits)
 
 
+def _forward(task: kinds.Forward, state: kinds.ForwardState, start: int, stop: int, bits: int) -> None:
+    cp = cupy()
+    count, needs, tally = task.rows, len(task.needs.need), state.tally
+    shape = shape_of(task.table, bits=bits)
+    kernel = Kernel("forward", shape, task.table, task.seed)
+    number, group = cp.asarray(task.replicas.astype(np.uint32)), cp.asarray(task.group.astype(np.int32))
+    workload = cp.asarray(state.workload.astype(shape.real))
+    kept = count if task.observe else 0
+    wait, square = (cp.zeros((needs, kept)) for _ in range(2))
+    none, loss = cp.zeros((needs, kept), cp.uint32), cp.zeros((kept, tally.loss.shape[1]))
+    bins = cp.zeros((len(tally.looks) if task.observe else 0, needs, BINS), cp.uint32)
+    looked, per_unit = cp.asarray(looked_at(shape, task.needs)), shape.real(tally.per_unit)
+    sums = (workload, looked, per_unit, group, wait, square, none, loss, bins)
+    for first, last in _launches(start, stop):
+        jobs = (np.int64(first), np.int64(last), np.int32(count), np.int32(task.observe))
+        kernel(count, np.uint32(task.stream), number, *jobs, *sums)
+    state.workload[...] = workload.get()
+    if not task.observe:
+        return
+    np.add.at(tally.looks, task.group, (stop - start) // BLOCK)
+    np.add.at(tally.loss, task.group, loss.get())
+    unwaited = none.get()
+    for k in range(needs):
+        tally.wait[:, k] += np.bincount(task.group, wait[k].get(), len(tally.looks))
+        tally.square[:, k] += np.bincount(task.group, square[k].get(), len(tally.looks))
+        without = np.bincount(task.group, unwaited[k], len(tally.looks)).astype(np.int64)
+        tally.none[:, k] += without
+        tally.bins[:, k, 0] += without.astype(np.uint32)
+    tally.bins[...] += bins.get()
+
+
+def _pile(task: kinds.Pile, state: kinds.PileState, start: int, stop: int, bits: int) -> None:
+    if task.random:
+        raise UsageError("backend 'cuda': does not assign servers at random; use --backend cpu (or auto)")
+    _piled(task, state, start, stop, bits, task.needs)
+
+
+def _regeneration(task: kinds.Regeneration, state: kinds.PileState, start: int, stop: int, bits: int) -> None:
+    """All rows at once: they are few, and end soon."""
+    if start == 0:
+        _piled(task, state, task.begin, task.begin + BLOCK, bits, None)
+
+
+def _piled(
+    task: kinds.Pile | kinds.Regeneration, state: kinds.PileState, start: int, stop: int, bits: int, needs: Needs | None
+) -> None:
+    """Piles; without needs to observe, until a job that needs all servers has left each of them flat."""
+    cp = cupy()
+    blockers, count = task.blockers, task.rows
+    shape = shape_of(task.table, state.heap.blocked.shape[1], bits=bits)
+    kernel = Kernel("pile", shape, task.table, task.seed)
+    heights = cp.asarray(state.heights.astype(shape.real))
+    columns = [cp.asarray(column) for column in state.heap]
+    looked = cp.asarray(looked_at(shape, needs)) if needs else cp.zeros(0)
+    blocking = (cp.asarray(blockers.of_class.astype(np.int32)), cp.asarray(blockers.waits_for))
+    numbers = (np.uint32(task.stream), np.uint32(task.replicas[0]))
+    for first, last in _launches(start, stop):
+        jobs = (np.int64(first), np.int64(last), np.int32(count), np.int32(needs is None))
+        kernel(count, *numbers, *jobs, heights, looked, *blocking, *columns)
+    state.heights[...] = heights.get()
+    for column, held in zip(state.heap, columns, strict=True):
+        column[...] = held.get()
+
+
+def _sandwich(task: kinds.Sandwich, state: kinds.PairState, start: int, stop: int, bits: int) -> None:
+    cp = cupy()
+    shape = shape_of(task.table, bits=bits, chains=2)
+    kernel = Kernel("sandwich", shape, task.table, task.seed)
+    low, high = (cp.asarray(chain.astype(shape.real)) for chain in (state.low, state.high))
+    met = cp.asarray(state.met)
+    numbers = (np.uint32(task.stream), np.uint32(task.replicas[0]))
+    for first, last in _launches(start, stop):
+        kernel(task.rows, *numbers, np.int64(first), np.int64(last), np.int32(task.rows), low, high, met)
+    for array, held in zip(state, (low, high, met), strict=False):
+        array[...] = held.get()
+
+
+def _backward(task: kinds.Backward, state: kinds.SampleState, start: int, stop: int, bits: int) -> None:
+    kernel = Kernel("backward", shape_of(task.table, bits=bits), task.table, task.seed)
+    options = (np.int64(task.initial), np.int32(task.confirmations), np.int64(task.longest))
+    _samples(kernel, task, options, state, start, stop)
+
+
+def _perfect(task: kinds.Perfect, state: kinds.SampleState, start: int, stop: int, bits: int) -> None:
+    kernel = Kernel("perfect", shape_of(task.table, bits=bits, chains=2), task.table, task.seed)
+    # Rounded up: a ceiling may be higher than it has to be, never lower.
+    up = 1.0 if bits == 64 else 1.0 + 2.0**-22
+    options = (
+        np.int64(task.initial),
+        np.int64(task.longest),
+        np.float64(task.ceiling * up),
+        np.float64(task.rise * up),
+    )
+    _samples(kernel, task, options, state, start, stop)
+
+
+RUNNERS: dict[type[kinds.Task], Callable[[Any, Any, int, int, int], None]] = {
+    kinds.Forward: _forward,
+    kinds.Pile: _pile,
+    kinds.Regeneration: _regeneration,
+    kinds.Sandwich: _sandwich,
+    kinds.Backward: _backward,
+    kinds.Perfect: _perfect,
+}
+
+# What a slot of the device keeps of the sample that is under way in it.
 SLOT = np.dtype([("sample", "i8"), ("n", "i8"), ("first", "i8"), ("doublings", "i4"), ("agreed", "i4")])
 
 
 def _samples(
-    kernel: Kernel,
-    first_replica: int,
-    stream: int,
-    options: tuple[Any, ...],
-    W: NDArray[np.float64],
-    length: NDArray[np.int64],
-    doublings: NDArray[np.int64],
-    done: Done,
+    kernel: Kernel, task: kinds.Sampling, options: tuple[Any, ...], state: kinds.SampleState, start: int, stop: int
 ) -> None:
     """Samples by slots; where they do not all fit into the device's memory, in two parts."""
     cp = cupy()
-    numbers = (np.uint32(stream), np.uint32(first_replica))
     try:
-        _take_samples(kernel, (*numbers, *options), W, length, doublings, done)
+        numbers = (np.uint32(task.stream), np.uint32(task.replicas[start]))
+        _take_samples(kernel, (*numbers, *options), mapped(state, lambda array: array[start:stop]))
     except cp.cuda.memory.OutOfMemoryError:
-        if len(W) == 1:
+        if stop - start == 1:
             raise
         cp.get_default_memory_pool().free_all_blocks()
-        half = len(W) // 2
-        for part in (slice(0, half), slice(half, len(W))):
-            first = first_replica + part.start
-            _samples(kernel, first, stream, options, W[part], length[part], doublings[part], done)
+        middle = (start + stop) // 2
+        _samples(kernel, task, options, state, start, middle)
+        _samples(kernel, task, options, state, middle, stop)
 
 
-def _take_samples(
-    kernel: Kernel,
-    options: tuple[Any, ...],
-    W: NDArray[np.float64],
-    length: NDArray[np.int64],
-    doublings: NDArray[np.int64],
-    done: Done,
-) -> None:
+def _take_samples(kernel: Kernel, options: tuple[Any, ...], state: kinds.SampleState) -> None:
     """Each launch makes some blocks of jobs, until no slot has a sample under way."""
     cp = cupy()
-    count, servers = W.shape
+    count, servers = state.workload.shape
     slots = min(kernel.resident, count)
-    state = np.zeros(slots, SLOT)
-    state["sample"] = -1
-    held = cp.asarray(state.view(np.uint8))
+    under_way = np.zeros(slots, SLOT)
+    under_way["sample"] = -1
+    held = cp.asarray(under_way.view(np.uint8))
     unfinished = cp.zeros((slots, kernel.shape.chains, servers), kernel.shape.real)
-    found = cp.zeros((count, servers), kernel.shape.real)
-    found_length, found_doublings = cp.zeros(count, cp.int64), cp.zeros(count, cp.int64)
+    samples = (cp.zeros((count, servers), kernel.shape.real), cp.zeros(count, cp.int64), cp.zeros(count, cp.int64))
     taken = cp.zeros(1, cp.uint32)
-    limits = (np.int64(count), np.int32(slots))
-    results = (taken, held, unfinished, found, found_length, found_doublings)
     blocks = FIRST_BLOCKS
     while np.any(held.get().view(SLOT)["sample"] != -2):
         began = time.perf_counter()
-        kernel(slots, *options, *limits, np.int32(blocks), *results)
+        limits = (np.int64(count), np.int32(slots), np.int32(blocks))
+        kernel(slots, *options, *limits, taken, held, unfinished, *samples)
         cp.cuda.get_current_stream().synchronize()
         blocks = _next_blocks(blocks, time.perf_counter() - began)
-        if done is not None:
-            done()
-    W[...] = found.get()
-    length[...], doublings[...] = found_length.get(), found_doublings.get()
+    for array, sampled in zip(state, samples, strict=True):
+        array[...] = sampled.get()
 
 
-def _stretches(begin: int, end: int, done: Done) -> Iterator[tuple[int, int]]:
-    """begin .. end cut into launches of about LAUNCH_SECONDS; each is waited for."""
+def _launches(start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """start .. stop cut into launches of about LAUNCH_SECONDS; each is waited for."""
     blocks = FIRST_BLOCKS
     stream = cupy().cuda.get_current_stream()
-    while begin < end:
-        stop = min(end, begin + blocks * BLOCK)
+    while start < stop:
+        last = min(stop, start + blocks * BLOCK)
         began = time.perf_counter()
-        yield begin, stop
+        yield start, last
         stream.synchronize()
         blocks = _next_blocks(blocks, time.perf_counter() - began)
-        begin = stop
-        if done is not None:
-            done()
+        start = last
 
 
 def _next_blocks(blocks: int, took: float) -> int:
@@ -374,7 +241,3 @@ def looked_at(shape: Shape, needs: Needs) -> NDArray[Any]:
     padded[: len(idled)] = idled
     # entry (32 g + l) ENTRIES + e -> place (g ENTRIES + e) 32 + l
     return np.ascontiguousarray(padded.reshape(shape.segments, 32, shape.entries).transpose(0, 2, 1))
-
-
-def _real(bits: int) -> type[np.floating[Any]]:
-    return np.float32 if bits == 32 else np.float64

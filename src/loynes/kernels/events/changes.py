@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.kernels.events.floor import RUNNING, Floor
-from loynes.kernels.events.loop import lose
+from loynes.kernels.events.loop import lose_servers
 
 Array = NDArray[np.float64]
 
@@ -46,7 +46,7 @@ def apply(change: ServerChange, floor: Floor, in_line: bool, rng: np.random.Gene
     """Take servers away or give them back; running jobs may keep a place in line."""
     hit = [_hit(floor, kind, lost, rng) for kind, lost in enumerate(change.lost) if change.at_once and lost > 0]
     slots = np.unique(np.concatenate([np.empty(0, np.int64), *hit]))
-    lose(floor, np.array(change.lost, np.int64), slots, in_line)
+    lose_servers(floor, np.array(change.lost, np.int64), slots, in_line)
 
 
 def _hit(floor: Floor, kind: int, lost: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from loynes.inputs.arrivals import POISSON, start_places
 from loynes.inputs.philox import STREAM_STATIONARY
-from loynes.inputs.tables import JobTable
-from loynes.kernels.cpu.threads import run_lines
+from loynes.kernels.cpu.engine import PIECES, Piece
+from loynes.kernels.engine import Engine, Ints, Task
 from loynes.kernels.events.changes import Changes, apply
 from loynes.kernels.events.floor import SPARE, WOKEN, Floor, larger, new_floor
-from loynes.kernels.events.loop import (
-    BY_CLASS,
-    PLANNING,
-    POLICIES,
-    SERVER_FILLING,
-    Coming,
-    Seen,
-    draw,
-    events,
-    new_seen,
-    occupy,
-)
-from loynes.kernels.events.past import line_up, relive
+from loynes.kernels.events.history import put_running_in_line, run_history
+from loynes.kernels.events.loop import Arrivals, Observations, draw, loop_of, new_observations, occupy, run_events
+from loynes.kernels.events.policies import Policy, find_policy
 from loynes.kernels.reference import BLOCK, whole_blocks
 
 # Jobs that are drawn at a time, and slots to begin with.
@@ -39,172 +30,227 @@ MOST_PRESENT = 1 << 22
 AFTERWARDS = 4
 # The number of a job that is not known yet.
 UNKNOWN = 2**62
+# What is kept of a replica's observations, but for single jobs.
+OBSERVED = ("sums", "bins", "response_bins", "time")
 
 Array = NDArray[np.float64]
 
 
 @dataclass
-class Simulated:
-    """What one replica saw, and its state at the moments asked for."""
+class ReplicaRecord:
+    """Observations of one replica, and its state at given moments."""
 
-    seen: Seen
+    observations: Observations
     moments: Array  # [moment, 2 + 3 kinds]: jobs waiting, in the system; by kind, busy and lost servers, work to do
     arrived: int
     observed: int
     overrun: bool  # the line grew without end
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What every replica is to do: observe so many jobs after a burn-in, or all that arrive before a horizon."""
+class EventState(NamedTuple):
+    records: list[ReplicaRecord | None]  # a row each, None until it has been run
 
-    table: JobTable
-    policy: str
+
+@dataclass(frozen=True, eq=False)
+class Events(Task):
+    """Replicas event by event: each observes so many jobs after a burn-in, or all that arrive before a horizon."""
+
+    policy: Policy
     option: int = 1
     inflation: float = 1.0  # a scheduler's guess of a run time over the truth
-    seed: int = 1
     burn_in: int = 0
-    jobs: int = 0
+    jobs_observed: int = 0
     unit: float = 1.0
     horizon: float | None = None
     at: Array = field(default_factory=lambda: np.empty(0))
     soon: float = 0.0  # waits of jobs that arrive so soon after a moment are kept
-    # To begin with, for each of the replicas that are run: a row of workloads, or how many jobs of the past to relive.
+    # To begin with, for each row: workloads, or how many jobs before job 0 to run.
     workload: Array | None = None
-    past: NDArray[np.int64] | None = None
+    history: Ints | None = None
     each: bool = False  # keep every job's wait
     changes: Changes = field(default_factory=Changes)
     limit: int = MOST_PRESENT
     to_the_end: bool = True  # of every observed job, or only of the horizon
 
+    by_rows: ClassVar[bool] = True
 
-def simulate(
-    plan: Plan, replicas: int, done: Callable[[], None] | None = None, workers: int | None = None, first: int = 0
-) -> list[Simulated]:
-    """Independent replicas from the first on; replica r has the jobs that replica r of the recurrence has."""
-    found: list[Simulated | None] = [None] * replicas
+    @property
+    def label(self) -> str:
+        return self.policy.name
 
-    def task(place: int) -> None:
-        workload = None if plan.workload is None else plan.workload[place]
-        past = 0 if plan.past is None else int(plan.past[place])
-        found[place] = _Replica(plan, first + place, workload, past).run()
+    def expected_jobs(self, start: int, stop: int) -> int:
+        each = self.burn_in + self.jobs_observed if self.horizon is None else int(self.horizon / self.table.gap_mean)
+        return each * (stop - start)
 
-    def lines() -> Iterator[Iterator[Callable[[], None]]]:
-        for place in range(replicas):
-            yield iter([partial(task, place)])
+    def jobs(self, state: EventState, start: int, stop: int) -> int:
+        return sum(record.arrived for record in state.records[start:stop] if record is not None)
 
-    run_lines(lines(), workers, done)
-    return [one for one in found if one is not None]
+    def part(self, rows: Ints) -> Self:
+        workload = None if self.workload is None else self.workload[rows]
+        history = None if self.history is None else self.history[rows]
+        return replace(self, replicas=self.replicas[rows], workload=workload, history=history)
+
+    def take(self, state: Any, rows: Ints) -> Any:
+        return EventState([state.records[row] for row in rows])
+
+    def put(self, state: Any, rows: Ints, part: Any) -> None:
+        for row, record in zip(rows, part.records, strict=True):
+            state.records[row] = record
+
+    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
+        """The rows that have been run, as plain arrays; of the rows for jobs, those that are used."""
+        records = [record for record in state.records if record is not None]
+        seen = [record.observations for record in records]
+        rows = [one.jobs[~np.isnan(one.jobs[:, 2])] for one in seen]
+        arrays = {name: np.array([getattr(one, name) for one in seen]) for name in OBSERVED}
+        numbers = [(r.arrived, r.observed, r.overrun, len(kept)) for r, kept in zip(records, rows, strict=True)]
+        return arrays | {
+            "moments": np.array([record.moments for record in records]),
+            "numbers": np.array(numbers, np.int64),
+            "jobs": np.concatenate(rows),
+        }
+
+    def restore(self, state: Any, arrays: dict[str, NDArray[Any]]) -> None:
+        jobs = np.split(arrays["jobs"], np.cumsum(arrays["numbers"][:, 3])[:-1])
+        for row, (arrived, observed, overrun, _) in enumerate(arrays["numbers"].tolist()):
+            sums = {name: arrays[name][row] for name in OBSERVED}
+            observations = Observations(per_unit=1.0 / self.unit, jobs=jobs[row], **sums)
+            state.records[row] = ReplicaRecord(observations, arrays["moments"][row], arrived, observed, bool(overrun))
 
 
-def floor_for(policy: str, units: NDArray[np.int64], classes: int) -> Floor:
+def run_replicas(events: Events, engine: Engine) -> list[ReplicaRecord]:
+    """All rows of a task, in order."""
+    state = EventState([None] * events.rows)
+    engine.run(events, state, 0, events.rows)
+    return [record for record in state.records if record is not None]
+
+
+def _piece(events: Events, state: EventState) -> Piece:
+    run = loop_of(events.policy)  # one for all threads
+    assert run is not None
+
+    def piece(rows: slice, start: int, stop: int) -> None:
+        for row in range(rows.start, rows.stop):
+            workload = None if events.workload is None else events.workload[row]
+            history = 0 if events.history is None else int(events.history[row])
+            state.records[row] = _Replica(events, int(events.replicas[row]), workload, history).run()
+
+    return piece
+
+
+PIECES[Events] = _piece
+
+
+def floor_for(policy: Policy, units: NDArray[np.int64], classes: int) -> Floor:
     """An empty floor with what a policy needs."""
-    return new_floor(CAPACITY, units, classes if policy in BY_CLASS else 0, policy in PLANNING)
+    return new_floor(CAPACITY, units, classes if policy.by_class else 0, policy.timetable)
 
 
-class _Arrivals:
+class _ArrivalSource:
     """A replica's jobs, a chunk at a time, in the time of the scenario."""
 
-    def __init__(self, plan: Plan, replica: int) -> None:
-        self._plan, self._replica = plan, replica
+    def __init__(self, events: Events, replica: int) -> None:
+        self._events, self._replica = events, replica
         self._place = self.begins = int(
-            start_places(plan.table.arrivals, plan.seed, STREAM_STATIONARY, np.array([replica]))[0]
+            start_places(events.table.arrivals, events.seed, STREAM_STATIONARY, np.array([replica]))[0]
         )
         self._when = 0.0
         # Time 0 of a stationary start is any time, and the next job comes a gap later; else the first comes then.
-        begun = plan.workload is not None or plan.past is not None
-        self._later = begun and plan.table.arrivals.process == POISSON
+        begun = events.workload is not None or events.history is not None
+        self._later = begun and events.table.arrivals.process == POISSON
         self._gap, self._service = np.empty(CHUNK), np.empty(CHUNK)
         self._job_class = np.empty(CHUNK, np.int64)
 
-    def next(self, number: int, count: int) -> Coming:
+    def next(self, number: int, count: int) -> Arrivals:
         """The jobs from the number-th on."""
-        plan, gap = self._plan, self._gap
+        events, gap = self._events, self._gap
         self._place = draw(
-            plan.table, np.uint64(plan.seed), STREAM_STATIONARY, self._replica, number, count, self._place, gap,
+            events.table, np.uint64(events.seed), STREAM_STATIONARY, self._replica, number, count, self._place, gap,
             self._job_class, self._service,
         )  # fmt: skip
         arrival = self._when + np.concatenate([[0.0], np.cumsum(gap[:count])])
         self._when = float(arrival[-1])
-        arrival = plan.changes.real(arrival[1:] if self._later else arrival[:-1])
+        arrival = events.changes.real(arrival[1:] if self._later else arrival[:-1])
         service = self._service[:count]
-        return Coming(arrival, self._job_class[:count], service, plan.inflation * service, np.full(count, -1))
+        return Arrivals(arrival, self._job_class[:count], service, events.inflation * service, np.full(count, -1))
 
 
 class _Replica:
-    """A floor and what has been seen on it, from time 0 until every observed job has ended."""
+    """A floor and the observations on it, from time 0 until every observed job has ended."""
 
-    def __init__(self, plan: Plan, replica: int, workload: Array | None, past: int) -> None:
-        table, kinds = plan.table, len(plan.table.units)
-        self._plan, self._replica = plan, replica
-        self._floor = floor_for(plan.policy, np.asarray(table.units, np.int64), len(table.need))
+    def __init__(self, events: Events, replica: int, workload: Array | None, history: int) -> None:
+        table, kinds = events.table, len(events.table.units)
+        self._events, self._replica = events, replica
+        self._floor = floor_for(events.policy, np.asarray(table.units, np.int64), len(table.need))
         while len(self._floor.jobs) <= 2 * table.servers:
             self._floor = larger(self._floor)
-        self._arrivals = _Arrivals(plan, replica)
+        self._arrivals = _ArrivalSource(events, replica)
         if workload is not None:
             occupy(self._floor, workload)
-        if past:
-            started = (table, plan.seed, replica, self._arrivals.begins, past, plan.inflation)
-            self._floor = relive(self._floor, *started)
-            if POLICIES[plan.policy] == SERVER_FILLING:
-                line_up(self._floor)
+        if history:
+            self._floor = run_history(
+                self._floor, table, events.seed, replica, self._arrivals.begins, history, events.inflation
+            )
+            if events.policy.keeps_place:
+                put_running_in_line(self._floor)
             self._floor.counts[WOKEN] = 1  # the policy is another from now on
-        self._seen = new_seen(len(table.need), kinds, plan.unit)
-        self._state = np.full((len(plan.at), 2 + 3 * kinds), np.nan)
+        self._observations = new_observations(len(table.need), kinds, events.unit)
+        self._state = np.full((len(events.at), 2 + 3 * kinds), np.nan)
         self._demand = np.ascontiguousarray(table.demand, dtype=np.int64)
         self._number = 0  # of the first job of the chunk
         # Which jobs are observed; with a horizon the last is known only when it has been passed.
-        self._first = plan.burn_in
-        self._last = plan.burn_in + plan.jobs if plan.horizon is None else UNKNOWN
+        self._first = events.burn_in
+        self._last = events.burn_in + events.jobs_observed if events.horizon is None else UNKNOWN
         self._rows = 0
-        self._changes = list(reversed(plan.changes.of_servers))
+        self._changes = list(reversed(events.changes.of_servers))
 
-    def run(self) -> Simulated:
-        plan = self._plan
-        moments_end = plan.at[-1] + plan.soon if len(plan.at) else 0.0
+    def run(self) -> ReplicaRecord:
+        events = self._events
+        moments_end = events.at[-1] + events.soon if len(events.at) else 0.0
         while True:
-            coming = self._arrivals.next(self._number, self._chunk())
-            if plan.horizon is not None and self._last == UNKNOWN and coming.arrival[-1] >= plan.horizon:
-                self._last = self._number + int(np.searchsorted(coming.arrival, plan.horizon))
-            self._rows = _give_rows(plan, coming, self._number, self._last, self._rows)
-            if self._rows > len(self._seen.jobs):
-                self._seen = self._seen._replace(jobs=_longer(self._seen.jobs, self._rows))
-            arrived = self._let_arrive(coming)
+            arrivals = self._arrivals.next(self._number, self._chunk())
+            if events.horizon is not None and self._last == UNKNOWN and arrivals.arrival[-1] >= events.horizon:
+                self._last = self._number + int(np.searchsorted(arrivals.arrival, events.horizon))
+            self._rows = _give_rows(events, arrivals, self._number, self._last, self._rows)
+            if self._rows > len(self._observations.jobs):
+                self._observations = self._observations._replace(jobs=_longer(self._observations.jobs, self._rows))
+            arrived = self._let_arrive(arrivals)
             self._number += arrived
             observed = min(self._last, self._number) - self._first
-            if arrived < len(coming.arrival):
-                return Simulated(self._seen, self._state, self._number, observed, True)
-            past = self._number >= self._last and coming.arrival[-1] > moments_end
-            if past and not plan.to_the_end:
-                return Simulated(self._seen, self._state, self._number, observed, False)
-            complete = past and self._seen.done >= observed and not np.isnan(self._seen.jobs[: self._rows, 2]).any()
+            if arrived < len(arrivals.arrival):
+                return ReplicaRecord(self._observations, self._state, self._number, observed, True)
+            all_came = self._number >= self._last and arrivals.arrival[-1] > moments_end
+            if all_came and not events.to_the_end:
+                return ReplicaRecord(self._observations, self._state, self._number, observed, False)
+            all_ended = self._observations.ended >= observed
+            complete = all_came and all_ended and not np.isnan(self._observations.jobs[: self._rows, 2]).any()
             if complete or self._number >= self._last + max(AFTERWARDS * observed, 1 << 20):
-                return Simulated(self._seen, self._state, self._number, observed, not complete)
+                return ReplicaRecord(self._observations, self._state, self._number, observed, not complete)
 
     def _chunk(self) -> int:
         """How many jobs to draw."""
         if self._last == UNKNOWN:
-            assert self._plan.horizon is not None
-            left = 1.1 * (self._plan.horizon - self._floor.clock[0]) / self._plan.table.gap_mean
+            assert self._events.horizon is not None
+            left = 1.1 * (self._events.horizon - self._floor.clock[0]) / self._events.table.gap_mean
         else:
             left = self._last - self._number
         return min(CHUNK, max(whole_blocks(int(left)), 4 * BLOCK))
 
-    def _let_arrive(self, coming: Coming) -> int:
+    def _let_arrive(self, arrivals: Arrivals) -> int:
         """All jobs of a chunk, with the changes that fall between them; how many did before the line was too long."""
-        plan, code, i = self._plan, POLICIES[self._plan.policy], 0
-        while i < len(coming.arrival):
-            cut, until, counted = self._stretch(i, len(coming.arrival))
-            i = int(
-                events(code, plan.option, self._floor, coming, i, cut, until, self._demand, self._number, self._first,
-                       self._last, counted, self._seen, plan.at, self._state)
+        events, i = self._events, 0
+        while i < len(arrivals.arrival):
+            cut, until, counted = self._stretch(i, len(arrivals.arrival))
+            i = run_events(
+                events.policy, events.option, self._floor, arrivals, i, cut, until, self._demand, self._number,
+                self._first, self._last, counted, self._observations, events.at, self._state,
             )  # fmt: skip
             while self._changes and self._floor.clock[0] >= self._changes[-1].time:
                 change = self._changes.pop()
-                rng = np.random.default_rng([plan.seed, self._replica, change.number])
-                apply(change, self._floor, code == SERVER_FILLING, rng)
+                rng = np.random.default_rng([events.seed, self._replica, change.number])
+                apply(change, self._floor, events.policy.keeps_place, rng)
             if i < cut and self._floor.counts[SPARE] == 0:
-                if len(self._floor.jobs) >= plan.limit:
+                if len(self._floor.jobs) >= events.limit:
                     return i
                 self._floor = larger(self._floor)
         return i
@@ -215,26 +261,26 @@ class _Replica:
         It does from the arrival of the first observed job to that of the last, or from 0 to the horizon.
         """
         until = self._changes[-1].time if self._changes else np.inf
-        if self._plan.horizon is None:
+        if self._events.horizon is None:
             number = self._number + i
             cuts = [n - self._number for n in (self._first + 1, self._last) if n > number]
             return min([*cuts, count]), until, self._first < number < self._last
-        counted = bool(self._floor.clock[0] < self._plan.horizon)
-        return count, min(until, self._plan.horizon) if counted else until, counted
+        counted = bool(self._floor.clock[0] < self._events.horizon)
+        return count, min(until, self._events.horizon) if counted else until, counted
 
 
-def _give_rows(plan: Plan, coming: Coming, number: int, last: int, rows: int) -> int:
+def _give_rows(events: Events, arrivals: Arrivals, number: int, last: int, rows: int) -> int:
     """Say which jobs' waits are kept, all or those that arrive soon after a moment; how many are so far."""
-    numbers = number + np.arange(len(coming.row))
-    if plan.each:
-        wanted = (numbers >= plan.burn_in) & (numbers < last)
-    elif len(plan.at):
-        latest = np.searchsorted(plan.at, coming.arrival, side="right") - 1
-        wanted = (latest >= 0) & (coming.arrival < plan.at[latest] + plan.soon)
+    numbers = number + np.arange(len(arrivals.row))
+    if events.each:
+        wanted = (numbers >= events.burn_in) & (numbers < last)
+    elif len(events.at):
+        latest = np.searchsorted(events.at, arrivals.arrival, side="right") - 1
+        wanted = (latest >= 0) & (arrivals.arrival < events.at[latest] + events.soon)
     else:
         return 0
     kept = int(wanted.sum())
-    coming.row[wanted] = rows + np.arange(kept)
+    arrivals.row[wanted] = rows + np.arange(kept)
     return rows + kept
 
 
@@ -249,23 +295,24 @@ def run_jobs(
     arrival: Array,
     need: NDArray[np.int64],
     service: Array,
-    policy: str,
+    policy: str | Path | Policy | Callable[..., Any],
     option: int = 1,
     guess: Array | None = None,
     edges: Array | None = None,
 ) -> tuple[Array, Array]:
     """Given jobs (need: [job, kind]) on an empty floor, until the last has ended.
 
-    The first array has wait and response of each job; the second, sums over time between `edges` as in Seen.time. No
-    guess is shorter than the truth: schedulers end jobs that take longer than was said.
+    The first array has wait and response of each job; the second, sums over time between `edges` as in
+    Observations.time. No guess is shorter than the truth: schedulers end jobs that take longer than was said.
     """
     count = len(arrival)
     demand, job_class = np.unique(np.ascontiguousarray(need, dtype=np.int64), axis=0, return_inverse=True)
-    seen = new_seen(len(demand), len(units), 1.0, count)
+    observations = new_observations(len(demand), len(units), 1.0, count)
+    policy = find_policy(policy)
     floor = floor_for(policy, np.asarray(units, np.int64), len(demand))
     guess = service if guess is None else np.maximum(guess, service)
     # One more job, at the end of time, lets all others end.
-    coming = Coming(
+    arrivals = Arrivals(
         np.append(arrival, np.inf),
         np.append(job_class.ravel(), 0).astype(np.int64),
         np.append(service, 0.0).astype(np.float64),
@@ -273,15 +320,15 @@ def run_jobs(
         np.append(np.arange(count), -1),
     )
     nothing, state = np.empty(0), np.empty((0, 2 + 3 * len(units)))
-    sums, done = [], 0
+    sums, i = [], 0
     for until in [*([] if edges is None else edges), np.inf]:
-        before = seen.time.copy()
-        while done <= count and floor.clock[0] < until:
-            done = int(
-                events(POLICIES[policy], option, floor, coming, done, count + 1, float(until), demand, 0, 0, count,
-                       bool(until < np.inf), seen, nothing, state)
+        before = observations.time.copy()
+        while i <= count and floor.clock[0] < until:
+            i = run_events(
+                policy, option, floor, arrivals, i, count + 1, float(until), demand, 0, 0, count, bool(until < np.inf),
+                observations, nothing, state,
             )  # fmt: skip
             if floor.counts[SPARE] == 0:
                 floor = larger(floor)
-        sums.append(seen.time - before)
-    return np.asarray(seen.jobs[:, :2]), np.array(sums[1:-1]).reshape(-1, len(seen.time))
+        sums.append(observations.time - before)
+    return np.asarray(observations.jobs[:, :2]), np.array(sums[1:-1]).reshape(-1, len(observations.time))

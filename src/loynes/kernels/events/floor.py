@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from loynes.kernels.events.uncounted import inlined, uncounted
 
 # Places in Floor.counts. WOKEN: servers were lost or came back, and nobody has been started since. BY_CLASS: whether
-# lines of every class are kept, too. The last three are policies' own: whether the floor is drained for a big job, how
-# many steps a schedule has, and whether servers have become free, or been lost, that no schedule foresaw.
-HEAD, TAIL, LINED, RUNNING, SPARE, WOKEN, BY_CLASS, DRAINING, STEPS, SURPRISED, COUNTS = range(11)
+# lines of every class are kept, too. The last three are policies' own: a number they keep, how many steps a
+# schedule has, and whether servers have become free, or been lost, that no schedule foresaw.
+HEAD, TAIL, LINED, RUNNING, SPARE, WOKEN, BY_CLASS, MEMORY, STEPS, SURPRISED, COUNTS = range(11)
 NOBODY = -1
 
 
@@ -37,7 +37,7 @@ JOB = np.dtype(
         ("next_alike", "i8"),  # the next in line of its class
         ("last_alike", "i8"),
         ("place", "i8"),  # in the heap, or -1
-        ("marked", "i8"),  # a policy's own note
+        ("marked", "i8"),  # a policy's own note, 0 at first
         # Not of this slot's job: lists as long as there are slots. The heap, a stack of empty slots, and running jobs
         # by their believed ends.
         ("heap", "i8"),
@@ -120,6 +120,7 @@ def admit(floor, demand, job_class, service, guess, number, row):
     job.number = number
     job.row = row
     job.place = NOBODY
+    job.marked = 0
     enter_line(floor, slot, floor.counts[TAIL], floor.alike[job_class, 1] if floor.counts[BY_CLASS] else NOBODY)
     return slot
 
@@ -190,42 +191,6 @@ def _leave_alike(floor, slot):
 
 
 @inlined
-def fits(floor, slot):
-    """Whether enough servers of every kind are free."""
-    enough = True
-    for k in range(floor.free.size):
-        enough &= floor.need[slot, k] <= max(floor.free[k], 0)
-    return enough
-
-
-@inlined
-def any_free(floor):
-    """Whether a server of any kind is free."""
-    found = False
-    for k in range(floor.free.size):
-        found |= floor.free[k] > 0
-    return found
-
-
-@uncounted
-def taken_by(floor, slot):
-    """How many servers a job takes, of all kinds together."""
-    total = 0
-    for k in range(floor.free.size):
-        total += floor.need[slot, k]
-    return total
-
-
-@uncounted
-def could_fit(floor, slot):
-    """Whether it would on an empty floor: servers may have been lost."""
-    enough = True
-    for k in range(floor.free.size):
-        enough &= floor.need[slot, k] <= floor.units[k]
-    return enough
-
-
-@inlined
 def run(floor, slot):
     """Give a job its servers; it may still be in line."""
     for k in range(floor.free.size):
@@ -240,7 +205,7 @@ def run(floor, slot):
 
 
 @inlined
-def begin(floor, slot):
+def start(floor, slot):
     """A job starts: it leaves the line for its servers."""
     leave_line(floor, slot)
     run(floor, slot)

@@ -31,18 +31,18 @@ def expect(floor):
 
 @uncounted
 def forget(floor):
-    """Drop the steps that are past, but for the one that holds now, and those at which nothing changes.
+    """Drop the steps before now, but for the one that holds now, and those at which nothing changes.
 
     What is left is at most two steps for every job there, and one.
     """
-    known, past = floor.counts[STEPS], 0
-    while past + 1 < known and floor.times[past + 1] <= floor.clock[0]:
-        past += 1
-    if past > 0:
-        _copy(floor, past, 0)
+    known, current = floor.counts[STEPS], 0
+    while current + 1 < known and floor.times[current + 1] <= floor.clock[0]:
+        current += 1
+    if current > 0:
+        _copy(floor, current, 0)
     floor.times[0] = floor.clock[0]
     kept = 1
-    for step in range(past + 1, known):
+    for step in range(current + 1, known):
         changes = False
         for k in range(floor.free.size):
             changes |= floor.room[step, k] != floor.room[kept - 1, k]
@@ -55,7 +55,7 @@ def forget(floor):
 
 @uncounted
 def book(floor, slot, since, until, sign):
-    """Take a job's servers, from a time that is not past to another, out of the timetable; with sign -1, back."""
+    """Take a job's servers, from a time that is not before now to another, out of the timetable; with sign -1, back."""
     if until <= since:
         return
     last = _split(floor, until, _split(floor, since, 0))

@@ -1,6 +1,9 @@
 """Charts of results: records that a page's script and matplotlib draw alike."""
 
+from typing import Any
+
 from loynes.errors import UsageError
+from loynes.results.base import Result
 from loynes.results.charts import (
     certified,
     check,
@@ -24,9 +27,9 @@ _FILLED = (certified, check, comparison, evaluation, exact, fitted, plan, polici
            threshold)  # fmt: skip
 
 
-def charts_of(result: object) -> list[Chart]:
-    """The charts of any result; the first is its picture."""
-    charts = CHARTS.make(result)
+def charts_of(result: Result, **options: Any) -> list[Chart]:
+    """The charts of any result, the first of which is its picture; a sweep has options."""
+    charts = CHARTS.make(result, **options)
     if charts is None:
         raise UsageError("there is no picture of this kind of result")
     return charts

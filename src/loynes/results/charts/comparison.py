@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from loynes.estimate import Estimate
+from loynes.estimators.measures import ALL_JOBS
+from loynes.estimators.metrics import Metric
+from loynes.estimators.pairs import Difference
 from loynes.results.charts.chart import Chart, Row, Rows
-from loynes.results.charts.measures import TIMES, Metric
+from loynes.results.charts.measures import TIMES
 from loynes.results.charts.register import charts_for
-from loynes.results.comparison import Comparison
-from loynes.results.from_pairs import Difference
-from loynes.results.tidy import ALL_JOBS
+from loynes.results.records.comparison import Comparison
 
 
 @charts_for(Comparison)

@@ -12,11 +12,12 @@ import numpy as np
 
 from loynes.errors import UsageError
 from loynes.estimate import Estimate
+from loynes.estimators.measures import ALL_JOBS
+from loynes.results.base import Result
 from loynes.results.charts import charts_of
 from loynes.results.charts.chart import SHOWN_AT_FIRST, Bar, Chart, Lines, Parts, Place, Row, Rows, Steps, decades
 from loynes.results.files import whole_file
 from loynes.results.table import shown
-from loynes.results.tidy import ALL_JOBS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,15 +54,15 @@ def draw(chart: Chart, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def picture(result: object, ax: Axes | None = None) -> Axes:
-    """The first of a result's charts, which is its picture."""
-    charts = charts_of(result)
+def picture(result: Result, ax: Axes | None = None, **options: Any) -> Axes:
+    """The first of a result's charts, which is its picture; options are those of the function that makes them."""
+    charts = charts_of(result, **options)
     if not charts:
         raise UsageError("there is nothing to draw in this result")
     return draw(charts[0], ax)
 
 
-def save_picture(result: object, path: str | Path) -> None:
+def save_picture(result: Result, path: str | Path) -> None:
     """A result's picture as a .png, .svg or .pdf file, the same bytes for the same result."""
     plt = pyplot()
     ending = Path(path).suffix.lower().removeprefix(".")

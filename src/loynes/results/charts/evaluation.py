@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from loynes.estimators.measures import System
 from loynes.results.charts.chart import Chart, Parts, Row, Rows
 from loynes.results.charts.measures import WAITS, HasWaits, everyone, units_of, use
 from loynes.results.charts.register import charts_for
-from loynes.results.metrics import System
-from loynes.results.records import Evaluation
+from loynes.results.records.evaluation import Evaluation
 
 
 @charts_for(Evaluation)
@@ -25,7 +25,7 @@ def waits(
         title="Waits by class",
         picture_title=title,
         axis=f"wait ({unit})",
-        measures=tuple(metric.label for metric in WAITS),
+        measures=tuple(metric.column for metric in WAITS),
         rows=tuple(rows),
         first=(0, 2),
         pinned=1,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from loynes.estimate import Estimate
+from loynes.estimators.measures import ALL_JOBS
+from loynes.estimators.metrics import metric
 from loynes.results.charts.chart import Chart, Parts, Row, Rows
-from loynes.results.charts.measures import METRICS, full_use, units_of
+from loynes.results.charts.measures import full_use, units_of
 from loynes.results.charts.register import charts_for
 from loynes.results.charts.threshold import limit
-from loynes.results.exact import Exact
-from loynes.results.tidy import ALL_JOBS
+from loynes.results.records.exact import Exact
 
 
 @charts_for(Exact)
@@ -36,7 +37,7 @@ def _waits(result: Exact) -> Rows:
         title="Mean waits by class",
         picture_title=f"{result.model.label}, rate {result.rate:.4g}, exact",
         axis="wait (units of time)",
-        measures=(METRICS["wait.mean"].label,),
+        measures=(metric("wait.mean").label,),
         rows=tuple(rows),
         pinned=1,
         offer_log=True,

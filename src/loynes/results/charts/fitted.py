@@ -5,7 +5,7 @@ from __future__ import annotations
 from loynes.results.charts.chart import Chart, Row, Rows
 from loynes.results.charts.register import charts_for
 from loynes.results.charts.replay import unit_of
-from loynes.results.fit import FittedModel
+from loynes.results.records.fitted import FittedModel
 
 
 @charts_for(FittedModel)

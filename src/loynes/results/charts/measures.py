@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
 from loynes.estimate import Estimate
+from loynes.estimators.measures import ALL_JOBS, Resource, System, Waits
+from loynes.estimators.metrics import Metric, Unit, metric, tail
 from loynes.model.cluster import Model
 from loynes.results.charts.chart import Bar, Part
-from loynes.results.charts.metrics import METRICS as METRICS
-from loynes.results.charts.metrics import Metric as Metric
-from loynes.results.charts.metrics import Unit
-from loynes.results.metrics import Resource, System, Waits
-from loynes.results.tidy import ALL_JOBS
 
-WAITS = tuple(METRICS[f"wait.{name}"] for name in ("mean", "p50", "p95", "p99"))
-TIMES = (*WAITS, *(METRICS[name] for name in ("response.mean", "response.p95", "response.p99", "no_wait")))
-SYSTEM = tuple(METRICS[name] for name in ("hol_loss", "utilization", "jobs_waiting", "jobs_in_system"))
+WAITS = tuple(metric(f"wait.{name}") for name in ("mean", "p50", "p95", "p99"))
+TIMES = (*WAITS, *(metric(name) for name in ("response.mean", "response.p95", "response.p99", "no_wait")))
+SYSTEM = tuple(metric(name) for name in ("hol_loss", "utilization", "jobs_waiting", "jobs_in_system"))
 BUSY, LOST, IDLE = "busy", "lost to head-of-line blocking", "idle otherwise"
 
 
@@ -26,7 +23,7 @@ class HasWaits(Protocol):
     @property
     def overall(self) -> Waits: ...
     @property
-    def classes(self) -> dict[str, Waits]: ...
+    def classes(self) -> Mapping[str, Waits]: ...
 
 
 def everyone(result: HasWaits) -> Iterator[tuple[str, Waits]]:
@@ -37,23 +34,16 @@ def everyone(result: HasWaits) -> Iterator[tuple[str, Waits]]:
 
 def exceeds_of(waits: Waits) -> tuple[Metric, ...]:
     """P(wait > x) at every x that these waits have."""
-
-    def at(x: float) -> Metric:
-        def get(record: Waits) -> Estimate:
-            return record.exceeds[x]
-
-        return Metric(f"wait>{x:.15g}", f"wait > {x:.15g}", "probability", get, True, "class")
-
-    return tuple(at(x) for x in waits.exceeds)
+    return tuple(tail(x) for x in waits.exceeds)
 
 
 def resources_of(system: System) -> tuple[Metric, ...]:
     """The figures of every resource, where there are several."""
 
     def of(kind: str, name: str, get: Callable[[Resource], Estimate]) -> Metric:
-        unit: Unit = "probability" if name == "utilization" else "servers"
+        unit: Unit = "share" if name == "utilization" else "servers"
         label = f"{kind} {name.replace('_', ' ').replace('hol', 'HOL')}"
-        return Metric(f"{kind}.{name}", label, unit, lambda record: get(record.resources[kind]), False, "system")
+        return Metric(f"{kind}.{name}", label, unit, lambda record: get(record.resources[kind]), 0, "system")
 
     return tuple(of(kind, name, get) for kind in system.resources for name, get in FIGURES.items())
 

@@ -9,13 +9,13 @@ from loynes.results.charts.chart import Chart, Row, Rows
 from loynes.results.charts.evaluation import servers, waits
 from loynes.results.charts.measures import units_of
 from loynes.results.charts.register import charts_for
-from loynes.results.plan import Goal, Plan
-from loynes.results.records import Evaluation
+from loynes.results.records.evaluation import Evaluation
+from loynes.results.records.plan import Goal, Plan
 
 
 @charts_for(Plan)
 def charts(result: Plan) -> list[Chart]:
-    at = size(result, result.answer)
+    at = result.named(result.answer)
     by_class = waits(result.meets, f"{result.model.label}: waits at {at}", result.confidence)
     use = servers(units_of(result.meets.model), result.meets.system)
     detail = [replace(chart, title=f"{chart.title} at {at}") for chart in (by_class, use)]
@@ -32,11 +32,6 @@ def places(result: Plan) -> list[tuple[str, float, Evaluation | None]]:
     if result.next is not None:
         beside.append(("one further", value_at(result, result.next), result.next))
     return beside
-
-
-def size(result: Plan, value: float) -> str:
-    """A value of what is varied, in words: 7 servers, rate 1.2."""
-    return f"rate {value:,.6g}" if result.vary == "rate" else f"{value:,.6g} {result.noun}"
 
 
 def value_at(result: Plan, there: Evaluation) -> float:
@@ -68,7 +63,7 @@ def _objective(result: Plan, goal: Goal) -> Rows:
         value = value_of(goal, place)
         if value is not None:
             judged = verdict(goal, value)
-            rows.append(Row(f"{size(result, at)}, {judged}", (value,), "" if judged == "met" else "c1"))
+            rows.append(Row(f"{result.named(at)}, {judged}", (value,), "" if judged == "met" else "c1"))
     return Rows(
         title=f"Objective: {goal.text}",
         picture_title=result.statement,
@@ -94,7 +89,7 @@ def _together(result: Plan) -> Rows:
         return Estimate(*ends)
 
     rows = [
-        Row(size(result, at), tuple(share(goal, value_of(goal, place)) for goal in result.objectives))
+        Row(result.named(at), tuple(share(goal, value_of(goal, place)) for goal in result.objectives))
         for place, at, there in places(result)
         if there is not None
     ]

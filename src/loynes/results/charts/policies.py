@@ -8,7 +8,7 @@ from loynes.estimate import Estimate
 from loynes.results.charts.chart import Chart, Limit, Lines, Place, Row, Rows, decades
 from loynes.results.charts.measures import SYSTEM, TIMES, named
 from loynes.results.charts.register import charts_for
-from loynes.results.policies import PolicyComparison
+from loynes.results.records.policies import PolicyComparison
 
 
 @charts_for(PolicyComparison)

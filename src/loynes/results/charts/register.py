@@ -3,41 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
+from loynes.results.base import Result
 from loynes.results.charts.chart import Chart
 
-R = TypeVar("R")
+R = TypeVar("R", bound=Result)
+P = ParamSpec("P")
 Made = TypeVar("Made")
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Register(Generic[Made]):
     """What is made of a result: charts, or a page."""
 
     def __init__(self) -> None:
-        self._makers: dict[str, Callable[[Any], Made]] = {}
+        self._makers: dict[type[Result], Callable[..., Made]] = {}
 
-    @overload
-    def enter(self, kind: type[R]) -> Callable[[Callable[[R], Made]], Callable[[R], Made]]: ...
-    @overload
-    def enter(self, kind: str) -> Callable[[F], F]: ...
-    def enter(self, kind: type[Any] | str) -> Callable[[F], F]:
-        """Enter the function for a class of results, given by its name where importing it is too much."""
+    def enter(self, kind: type[R]) -> Callable[[Callable[Concatenate[R, P], Made]], Callable[Concatenate[R, P], Made]]:
+        """Enter the function for a class of results."""
 
-        def take(make: F) -> F:
-            self._makers[kind if isinstance(kind, str) else kind.__name__] = make
+        def take(make: Callable[Concatenate[R, P], Made]) -> Callable[Concatenate[R, P], Made]:
+            self._makers[kind] = make
             return make
 
         return take
 
-    def make(self, result: object) -> Made | None:
+    def make(self, result: Result, **options: Any) -> Made | None:
         """What the function for this result makes of it; None where there is no such function."""
-        names = (kind.__name__ for kind in type(result).__mro__)
-        return next((self._makers[name](result) for name in names if name in self._makers), None)
+        makers = (self._makers[kind] for kind in type(result).__mro__ if kind in self._makers)
+        make = next(makers, None)
+        return None if make is None else make(result, **options)
 
     @property
-    def names(self) -> set[str]:
+    def kinds(self) -> set[type[Result]]:
         """The classes that have a function."""
         return set(self._makers)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from loynes.results.charts.chart import Chart, Panel, Step, Steps
 from loynes.results.charts.evaluation import servers, waits
 from loynes.results.charts.register import charts_for
-from loynes.results.replay import Replay
+from loynes.results.records.replay import Replay
 
 # From so many seconds on, times are read best in units of so many.
 UNITS = ((3 * 86400.0, 86400.0, "days"), (2 * 3600.0, 3600.0, "hours"), (300.0, 60.0, "minutes"))

@@ -8,7 +8,7 @@ from loynes.estimate import Estimate
 from loynes.results.charts import certified
 from loynes.results.charts.chart import Bar, Chart, Part, Parts
 from loynes.results.charts.register import charts_for
-from loynes.results.samples import SampleFile
+from loynes.results.records.samples import SampleFile
 
 
 @charts_for(SampleFile)
@@ -22,5 +22,5 @@ def charts(result: SampleFile) -> list[Chart]:
         picture_title=f"{result.model.label}: {title[0].lower()}{title[1:]}",
         bars=(Bar("jobs a unit of time", limit.estimate, parts),),
     )
-    bound = [] if result.certificate is None else certified.charts(result.certificate)
+    bound = [] if result.certificate is None else certified.bound(result.certificate)
     return [*bound, *([load] if math.isfinite(limit.estimate) else [])]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from loynes.estimate import Estimate
+from loynes.estimators.measures import ALL_JOBS, Moment
 from loynes.results.charts.chart import Chart, Lines, Place, Span
 from loynes.results.charts.evaluation import servers, waits
 from loynes.results.charts.measures import units_of
 from loynes.results.charts.register import charts_for
-from loynes.results.simulation import Moment, Simulation
-from loynes.results.tidy import ALL_JOBS
+from loynes.results.records.simulation import Simulation
 
 # What is followed over time: label, and where a moment has it.
 AT_MOMENTS: dict[str, Callable[[Moment], Estimate | None]] = {

@@ -6,18 +6,22 @@ from collections.abc import Sequence
 
 from loynes.errors import UsageError
 from loynes.estimate import Estimate
+from loynes.estimators.metrics import Metric
+from loynes.estimators.metrics import metrics as all_metrics
 from loynes.results.charts.chart import Chart, Limit, Lines, Place, Value, decades
-from loynes.results.charts.measures import METRICS, SYSTEM, TIMES, Metric, everyone, exceeds_of, named, resources_of
+from loynes.results.charts.measures import SYSTEM, TIMES, everyone, exceeds_of, named, resources_of
 from loynes.results.charts.register import charts_for
-from loynes.results.records import Evaluation
-from loynes.results.sweep import Point, Sweep
+from loynes.results.records.evaluation import Evaluation
+from loynes.results.records.sweep import Point, Sweep
 
 RATES = ("rate", "load")
 
 
 @charts_for(Sweep)
-def charts(result: Sweep) -> list[Chart]:
-    return [lines(result)]
+def charts(
+    result: Sweep, *, metric: str = "wait.mean", classes: Sequence[str] | None = None, x: str | None = None
+) -> list[Chart]:
+    return [lines(result, metric=metric, classes=classes, x=x)]
 
 
 def lines(
@@ -64,7 +68,7 @@ def _metrics(answers: list[Evaluation], wanted: str) -> list[Metric]:
     shown = [*TIMES, *(m for m in more if m.of == "class"), *SYSTEM]
     if wanted in [m.name for m in shown]:
         return shown
-    possible = METRICS | {m.name: m for m in more}
+    possible = {m.name: m for m in (*all_metrics(), *more)}
     if wanted not in possible:
         raise UsageError(f"metric {wanted!r}: not in these results; there are {', '.join(sorted(possible))}")
     return [*shown, possible[wanted]]

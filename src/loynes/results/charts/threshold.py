@@ -6,7 +6,7 @@ from loynes.estimate import Estimate
 from loynes.results.charts.chart import Chart, Parts, Row, Rows
 from loynes.results.charts.measures import full_use, units_of
 from loynes.results.charts.register import charts_for
-from loynes.results.records import Threshold
+from loynes.results.records.threshold import Threshold
 
 
 @charts_for(Threshold)

@@ -1,0 +1,204 @@
+"""Commands made from questions: their options, help and examples are those of the question's record."""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any, get_args
+
+import typer
+from typer.core import TyperGroup
+
+from loynes.errors import UsageError
+
+if TYPE_CHECKING:
+    from loynes.questions.asking.options import Option
+    from loynes.questions.asking.question import Question
+
+FILES = "a .json, .csv, .parquet, .html, .png, .svg or .pdf file, else a run folder that can be resumed"
+# What a field of a type is on the command line.
+Parameters = dict[str, inspect.Parameter]
+
+
+class QuestionGroup(TyperGroup):
+    """All commands: one for each question, loaded when it is named, and those that are written out."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        names = [name for name in _modules() if "_" not in name]
+        return sorted({*names, *super().list_commands(ctx)}, key=_place)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name in self.commands or cmd_name not in _modules():
+            return super().get_command(ctx, cmd_name)
+        return question_command(cmd_name)
+
+
+def _modules() -> list[str]:
+    """The modules that hold questions."""
+    return [m.name for m in pkgutil.iter_modules(import_module("loynes.questions").__path__) if not m.ispkg]
+
+
+# The order in which help shows commands: from the first look at a model to what is left to do with a result.
+ORDER = ("models", "check", "stability", "evaluate", "exact", "certify", "simulate", "policies", "compare", "sweep",
+         "plan", "replay", "fit", "sample", "report", "resume", "reproduce", "schema")  # fmt: skip
+
+
+def _place(name: str) -> tuple[int, str]:
+    return (ORDER.index(name) if name in ORDER else len(ORDER), name)
+
+
+def question_command(name: str) -> Any:
+    """The command of a question. One that is asked by an option of another (compare --policies) shares its command."""
+    from loynes.questions.asking.question import questions
+
+    for module in _modules():
+        if module == name or module.startswith(f"{name}_"):
+            import_module(f"loynes.questions.{module}")
+    question = questions()[name]
+    others = {one.asked_by[1]: one for one in questions().values() if one.asked_by and one.asked_by[0] == name}
+    parameters = _parameters(question)
+    for switch, other in others.items():
+        parameters |= {n: one for n, one in _parameters(other, switch).items() if n not in parameters}
+    parameters |= _common(question)
+
+    def run(**given: Any) -> None:
+        _run(next((other for switch, other in others.items() if given.get(switch)), question), given, [*others])
+
+    ordered = sorted(parameters.values(), key=lambda one: one.default is not inspect.Parameter.empty)
+    run.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in ordered}
+    examples = "Examples:\n\n" + "\n\n".join(question.examples) if question.examples else None
+    help_text = " ".join((question.__doc__ or "").partition("\n\n")[0].split())
+    command = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
+    command.command(name, help=help_text, epilog=examples)(run)
+    return typer.main.get_command(command)
+
+
+def _parameter(name: str, annotation: Any, default: Any = None) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _parameters(question: type[Question], switch: str = "") -> Parameters:
+    """A question's fields; where it is asked by an option of another command, their help says so."""
+    from loynes.questions.asking.question import option_of
+
+    parameters: Parameters = {}
+    for name, field in question.model_fields.items():
+        option = option_of(question, name)
+        if name == "model":
+            about = typer.Argument(metavar="MODEL", help="A model file (TOML or JSON), or a built-in name.")
+            parameters[name] = _parameter(name, Annotated[str, about], inspect.Parameter.empty)
+        elif name in question.positional and option.written == "value" and option.asked:
+            about = typer.Argument(metavar=option.metavar, help=option.help, show_default=False)
+            default = inspect.Parameter.empty if field.is_required() else None
+            parameters[name] = _parameter(name, Annotated[str if field.is_required() else str | None, about], default)
+        elif option.asked:
+            prefix = f"With --{switch}: " if switch and name != switch else ""
+            parameters[name] = _parameter(name, _option(name, field, option, prefix))
+    return parameters
+
+
+def _option(name: str, field: Any, option: Option, prefix: str) -> Any:
+    """No option has a default here: what is not given is left to the question."""
+    from loynes.questions.asking.question import flag_of
+
+    default = option.default or _shown(field.get_default(call_default_factory=True))
+    help_text = prefix + option.help + (f" (default: {default})" if default else "")
+    flag, kind = flag_of(name, option), _base(field.annotation)
+    if kind is bool and field.default:
+        flag = f"{flag}/--no-{flag.removeprefix('--')}"
+    if option.written in ("list", "pairs"):
+        kind = str
+    many = option.written in ("repeated", "pairs")
+    about = typer.Option(flag, metavar=option.metavar, help=help_text, show_default=False)
+    return Annotated[list[kind] | None, about] if many else Annotated[kind | None, about]  # type: ignore[valid-type]
+
+
+def _base(annotation: Any) -> type:
+    """The type of a value as it is written: of a list, that of its items."""
+    kinds = [annotation, *get_args(annotation), *(inner for arg in get_args(annotation) for inner in get_args(arg))]
+    return next((kind for kind in (bool, int, float) if kind in kinds), str)
+
+
+def _shown(default: Any) -> str:
+    if default is None or default == () or default == {} or isinstance(default, bool):
+        return ""
+    return ",".join(map(str, default)) if isinstance(default, tuple) else str(default)
+
+
+def _common(question: type[Question]) -> Parameters:
+    """What every question's command takes besides."""
+    fields = question.model_fields
+    text = f"Also write the result: {FILES}."
+    if "path" in fields:
+        text = "Where the samples go: a .parquet or .csv file, else a run folder that can be resumed."
+    elif "law" in fields:
+        text = f"Also write the model (.toml), or the result: {FILES}."
+    options: dict[str, tuple[Any, Any]] = {
+        "as_json": (bool, typer.Option("--json", help="Print one JSON document and nothing else.")),
+        "out": (str | None, typer.Option("-o", "--output", metavar="PATH", help=text, show_default=False)),
+        "workers": (
+            int | None,
+            typer.Option("--workers", metavar="N", help="Compute on N processes of this machine (Dask)."),
+        ),
+        "cluster": (
+            str | None,
+            typer.Option(
+                "--cluster", metavar="ADDRESS", help="Compute on a Dask cluster: tcp://host:8786. The same result."
+            ),
+        ),
+        "quiet": (bool, typer.Option("--quiet", "-q", help="No progress.")),
+    }
+    if "model" in fields:
+        about = typer.Option("--set", metavar="PATH=VALUE", help="Change the model: classes.T1.need=2. Repeatable.")
+        options = {"changes": (list[str] | None, about)} | options
+    parameters = {
+        name: _parameter(name, Annotated[kind, about], False if kind is bool else None)
+        for name, (kind, about) in options.items()
+    }
+    if "path" in fields:  # samples must go somewhere
+        parameters["out"] = _parameter("out", Annotated[str, options["out"][1]], inspect.Parameter.empty)
+    return parameters
+
+
+def _run(question: type[Question], given: dict[str, Any], switches: list[str]) -> None:
+    """Ask the question that the command line puts, show the result, write it."""
+    from loynes.cli import output
+    from loynes.cli.watch import asking
+    from loynes.kernels.backends import warm_up
+    from loynes.model import load
+    from loynes.questions.asking.ask import ask
+    from loynes.questions.asking.question import flag_of, option_of
+
+    common = {name: given.pop(name, None) for name in ("as_json", "out", "workers", "cluster", "quiet", "changes")}
+    options = {name: value for name, value in given.items() if value is not None and value != []}
+    for name in options:
+        if name not in question.model_fields:
+            switch = switches[0]
+            flag = "[OTHER]" if name == "other" else flag_of(name, option_of(_owner(name), name))
+            with_switch = "means nothing with" if switch in options else "means something only with"
+            raise UsageError(f"{flag}: {with_switch} --{switch}")
+    warm_up(str(options.get("backend", "")))
+    out = common["out"]
+    if "path" in question.model_fields:
+        output.check_samples(out)
+        options |= {"path": out} if output.run_folder(out) is None else {}
+    else:
+        output.check_target(out, question)
+    for name in ("model", "other"):
+        if name in options:
+            options[name] = load(options[name], common["changes"] or ())
+    asked, folder = question.of(**options), output.run_folder(out)
+    title = f"{asked.subject}: {question.command}"
+    ways = {name: common[name] for name in ("quiet", "cluster", "workers")}
+    with asking(title, folder, **ways) as (progress, executor):
+        result = ask(asked, folder=folder, executor=executor, progress=progress)
+    output.result(result, bool(common["as_json"]), None if "path" in question.model_fields else out)
+
+
+def _owner(name: str) -> type[Question]:
+    """The question that has an option of this name."""
+    from loynes.questions.asking.question import questions
+
+    return next(one for one in questions().values() if name in one.model_fields)

@@ -1,0 +1,203 @@
+"""Measures from the tallies of independent chains.
+
+Row r of a tally gives the averages of one replica; averages of different replicas are independent. Means have Student
+intervals.
+
+A percentile's interval comes from that of a probability. Let F be the true distribution function of the wait, F_r that
+of replica r and F* their mean. At a fixed x the F_r(x) are independent with mean F(x), so F(x) lies within h of F*(x),
+h the half-width of a Student interval. The q-quantile x_q has F(x_q) = q, so q - h <= F*(x_q) <= q + h but for the
+interval's own error: x_q lies between the places where F* reaches q - h and q + h. Two things are not known exactly and
+taken on the safe side: h belongs to x_q, which is unknown, and is taken at the estimate (the larger of the values at
+both ends of its bin, and no less than the same number of independent observations would leave); and a wait is known
+only up to its bin, so that both ends are moved to the outer edges of their bins. This is the method of Woodruff (1952).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loynes.estimate import Estimate, half_width, mean_of, probability_from, student, variance_from
+from loynes.estimators.measures import PERCENTILES, Measures, Spread, Waits, system_of
+from loynes.inputs.tables import Needs
+from loynes.kernels.tally import Tally, bin_edges
+from loynes.model.cluster import Model
+
+Array = NDArray[np.float64]
+
+
+def overall_wait(tally: Tally, needs: Needs, confidence: float) -> Estimate:
+    """The mean wait of all jobs: cheap, for watching a run narrow."""
+    return mean_of((tally.wait @ needs.weight) / tally.looks, confidence)
+
+
+def measures(
+    model: Model, rate: float, needs: Needs, tally: Tally, confidence: float, exceeds: tuple[float, ...] = ()
+) -> Measures:
+    looks = tally.looks[:, None].astype(np.float64)
+    waits = _Waits(needs, tally.wait / looks, tally.square / looks, _Histogram(tally), confidence)
+    classes = {c.label: waits.of(model, {position: 1.0}, exceeds) for position, c in enumerate(model.classes)}
+    overall = waits.of(model, {position: c.probability for position, c in enumerate(model.classes)}, exceeds)
+    losses = [mean_of(lost / tally.looks, confidence) for lost in tally.loss.T]
+    system = system_of(model, rate, overall.wait.mean, overall.response.mean, losses)
+    return Measures(overall, classes, system)
+
+
+def spread_of(tally: Tally, confidence: float) -> Spread:
+    """Mean, variance and percentiles of the one time that a tally is about."""
+    one = np.ones(1)
+    needs = Needs._make([np.zeros(1)] * len(Needs._fields))
+    looks = tally.looks[:, None].astype(np.float64)
+    waits = _Waits(needs, tally.wait / looks, tally.square / looks, _Histogram(tally), confidence)
+    first, second = waits.first @ one, waits.second @ one
+    mean = mean_of(first, confidence).within(0.0, math.inf)
+    return Spread(mean, variance_from(first, second, confidence), *waits._wait_percentiles(one))
+
+
+class _Histogram:
+    """Frequencies of waits by [replica, need, bin], up to the last bin ever hit, with zero waits on their own."""
+
+    def __init__(self, tally: Tally) -> None:
+        edges = bin_edges(1.0 / tally.per_unit)
+        hit = np.flatnonzero(tally.bins.any(axis=(0, 1)))
+        last = int(hit[-1]) + 1 if hit.size else 1
+        looks = tally.looks[:, None, None].astype(np.float64)
+        self.looks = int(tally.looks.sum())
+        self.low, self.high = edges[:last], edges[1 : last + 1]
+        self.middle = 0.5 * (self.low + self.high)
+        self.mass = tally.bins[:, :, :last] / looks
+        self.zero = tally.none / tally.looks[:, None]
+        self.mass[:, :, 0] -= self.zero
+
+
+class _Waits:
+    def __init__(self, needs: Needs, first: Array, second: Array, histogram: _Histogram, confidence: float) -> None:
+        self.needs, self.first, self.second = needs, first, second
+        self.histogram, self.confidence = histogram, confidence
+
+    def of(self, model: Model, share: dict[int, float], exceeds: tuple[float, ...]) -> Waits:
+        """Waits of a mixture of classes: class position -> probability."""
+        confidence = self.confidence
+        weight = np.zeros(len(self.needs.need))
+        service_1 = service_2 = 0.0
+        cross = np.zeros(len(self.needs.need))
+        for position, p in share.items():
+            k, law = self.needs.of_class[position], model.classes[position].service
+            weight[k] += p
+            cross[k] += 2.0 * p * law.mean
+            service_1 += p * law.mean
+            service_2 += p * (law.variance + law.mean**2)
+        first, second = self.first @ weight, self.second @ weight
+        mean = mean_of(first, confidence).within(0.0, math.inf)
+        if mean.high == 0.0:
+            mean = Estimate(0.0, 0.0, math.inf)  # nobody was seen to wait, which is no proof that nobody does
+        if math.isfinite(service_2):
+            response_2 = second + self.first @ cross + service_2
+            response_variance = variance_from(first + service_1, response_2, confidence)
+        else:
+            response_variance = Estimate.exact(math.inf)
+        return Waits(
+            wait=Spread(mean, variance_from(first, second, confidence), *self._wait_percentiles(weight)),
+            response=Spread(mean.shifted(service_1), response_variance, *self._response_percentiles(model, share)),
+            no_wait=probability_from(self.histogram.zero @ weight, len(self.histogram.zero), confidence),
+            exceeds={x: self._tail(weight, x) for x in exceeds},
+        )
+
+    def _tail(self, weight: Array, x: float) -> Estimate:
+        """P(wait > x): part of x's own bin for the estimate, none of it for the low end, all of it for the high end."""
+        h = self.histogram
+        at = min(int(np.searchsorted(h.high, x, side="right")), len(h.high) - 1)
+        mass = np.einsum("rkb,k->rb", h.mass[:, :, at:], weight)
+        part = min(max((h.high[at] - x) / (h.high[at] - h.low[at]), 0.0), 1.0)
+        above = mass[:, 1:].sum(axis=1)
+        low = probability_from(above, len(above), self.confidence).low
+        high = probability_from(above + mass[:, 0], len(above), self.confidence).high
+        return Estimate(float(np.mean(above + part * mass[:, 0])), low, high)
+
+    def _half(self, values: Array, q: float) -> float:
+        """Half-width of a distribution function near q: the replicas', but no less than independent looks leave."""
+        least = student(self.confidence, len(values)) * math.sqrt(q * (1.0 - q) / self.histogram.looks)
+        return max(half_width(values, self.confidence), least)
+
+    def _wait_percentiles(self, weight: Array) -> list[Estimate]:
+        h = self.histogram
+        zero = h.zero @ weight
+        cumulative = np.cumsum(np.einsum("rkb,k->rb", h.mass, weight), axis=1) + zero[:, None]
+        pooled, none = cumulative.mean(axis=0), float(zero.mean())
+        percentiles = []
+        for q in PERCENTILES:
+            at = min(int(np.searchsorted(pooled, q)), len(pooled) - 1)
+            before = cumulative[:, at - 1] if at else zero
+            half = max(self._half(cumulative[:, at], q), self._half(before, q))
+            percentiles.append(
+                Estimate(
+                    self._inverse(pooled, none, q, None),
+                    self._inverse(pooled, none, q - half, h.low),
+                    # Beyond what was seen nothing is known: the interval is open above.
+                    self._inverse(pooled, none, q + half, h.high) if q + half < 1.0 else math.inf,
+                )
+            )
+        return percentiles
+
+    def _inverse(self, pooled: Array, zero: float, q: float, edge: Array | None) -> float:
+        """Where the pooled distribution function reaches q: the given edge of that bin, or in between for None."""
+        if q <= zero:
+            return 0.0
+        at = min(int(np.searchsorted(pooled, q - 1e-12)), len(pooled) - 1)
+        if edge is not None:
+            return float(edge[at])
+        before = pooled[at - 1] if at else zero
+        part = (q - before) / (pooled[at] - before) if pooled[at] > before else 1.0
+        low, high = self.histogram.low[at], self.histogram.high[at]
+        return float(low + min(max(part, 0.0), 1.0) * (high - low))
+
+    def _response_percentiles(self, model: Model, share: dict[int, float]) -> list[Estimate]:
+        """A job's service does not depend on its wait, so P(response <= x) = E[F(x - wait)] with the law's own F."""
+        h = self.histogram
+        parts = [(p, int(self.needs.of_class[i]), model.classes[i].service) for i, p in share.items()]
+        zero, mass = h.zero.mean(axis=0), h.mass.mean(axis=0)
+
+        def pooled(x: float, at: Array) -> float:
+            return math.fsum(p * (zero[k] * law.cdf(x) + mass[k] @ law.cdf(x - at)) for p, k, law in parts)
+
+        def replicas(x: float) -> Array:
+            total = np.zeros(len(h.zero))
+            for p, k, law in parts:
+                total += p * (h.zero[:, k] * law.cdf(x) + h.mass[:, k] @ law.cdf(x - h.middle))
+            return total
+
+        percentiles = []
+        for q in PERCENTILES:
+            centre = _solve(lambda x: pooled(x, h.middle), q)
+            half = self._half(replicas(centre), q)
+            percentiles.append(
+                Estimate(
+                    centre,
+                    min(centre, _solve(lambda x: pooled(x, h.low), q - half)),
+                    max(centre, _solve(lambda x: pooled(x, h.high), q + half)),
+                )
+            )
+        return percentiles
+
+
+def _solve(distribution: Callable[[float], float], q: float) -> float:
+    """The smallest x with distribution(x) >= q, by bisection to 1e-8 of it; infinite for q >= 1."""
+    if q >= 1.0:
+        return math.inf
+    if q <= distribution(0.0):
+        return 0.0
+    low, high = 0.0, 1.0
+    while distribution(high) < q:
+        low, high = high, 2.0 * high
+        if high > 1e300:
+            return math.inf
+    while high - low > 1e-8 * high:
+        middle = 0.5 * (low + high)
+        if distribution(middle) < q:
+            low = middle
+        else:
+            high = middle
+    return high

@@ -1,0 +1,58 @@
+"""Waits, system and time series of jobs that were all seen: exact figures, no intervals."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loynes.estimate import Estimate
+from loynes.estimators.measures import PERCENTILES, Spread, System, Waits
+
+Array = NDArray[np.float64]
+
+
+def spread_of(values: Array) -> Spread:
+    """Mean, variance and percentiles of the values themselves: a percentile is one of them."""
+    ranks = [max(math.ceil(len(values) * q) - 1, 0) for q in PERCENTILES]
+    ordered = np.partition(values, ranks)
+    moments = (float(np.mean(values)), float(np.var(values)), *(float(ordered[rank]) for rank in ranks))
+    return Spread(*(Estimate.exact(value) for value in moments))
+
+
+def waits_of(wait: Array, service: Array) -> Waits:
+    return Waits(spread_of(wait), spread_of(wait + service), Estimate.exact(float(np.mean(wait == 0.0))))
+
+
+def system_over(servers: int, span: float, work: float, loss: float, wait: float, response: float) -> System:
+    """Time averages over a span, from totals: server time of work and HOL loss, and the jobs' waits and responses."""
+    busy = work / span
+    return System(
+        busy_servers=Estimate.exact(busy),
+        utilization=Estimate.exact(busy / servers),
+        idle_servers=Estimate.exact(servers - busy),
+        hol_loss=Estimate.exact(loss / span),
+        jobs_in_system=Estimate.exact(response / span),
+        jobs_waiting=Estimate.exact(wait / span),
+    )
+
+
+def average_in_windows(begin: Array, end: Array, weight: Array, edges: Array) -> Array:
+    """The time average, in every window, of the weights of the intervals [begin, end) that are under way.
+
+    Parts of windows are added up as they are, whole windows counted: no difference of large sums is taken.
+    """
+    count, width = len(edges) - 1, np.diff(edges)
+    first = np.clip(np.searchsorted(edges, begin, side="right") - 1, 0, count - 1)
+    last = np.clip(np.searchsorted(edges, end, side="left") - 1, first, count - 1)
+    one = first == last
+
+    def total(place: NDArray[np.int64], amount: Array) -> Array:
+        return np.bincount(place, amount, minlength=count + 1).astype(np.float64)
+
+    inside = total(first[one], weight[one] * (end[one] - begin[one]))
+    first, last, begin, end, weight = first[~one], last[~one], begin[~one], end[~one], weight[~one]
+    parts = total(first, weight * (edges[first + 1] - begin)) + total(last, weight * (end - edges[last]))
+    whole = np.cumsum(total(first + 1, weight) - total(last, weight))[:count]
+    return np.asarray((inside + parts)[:count] / width + whole)

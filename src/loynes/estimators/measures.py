@@ -1,0 +1,146 @@
+"""The measures of a cluster: moments, percentiles and probabilities of waits, servers and jobs, each an estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Annotated, Any, overload
+
+from pydantic import PlainSerializer
+
+from loynes.estimate import Estimate
+from loynes.model.cluster import Model
+
+PERCENTILES = (0.50, 0.90, 0.95, 0.99)
+# How tables call all jobs together, and the cluster as a whole.
+ALL_JOBS, SYSTEM = "all jobs", "system"
+
+# P(wait > x) by x; in JSON, whose keys are texts, x has as many digits as it needs.
+Tails = Annotated[dict[float, Estimate], PlainSerializer(lambda tails: {f"{x:.15g}": p for x, p in tails.items()})]
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Mean, variance and percentiles of a time."""
+
+    mean: Estimate
+    variance: Estimate
+    p50: Estimate
+    p90: Estimate
+    p95: Estimate
+    p99: Estimate
+
+
+@dataclass(frozen=True)
+class Waits:
+    """Wait and response of one class, or of all jobs together; P(no wait), and P(wait > x) for every x asked for."""
+
+    wait: Spread
+    response: Spread
+    no_wait: Estimate
+    exceeds: Tails = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Resource:
+    """One kind of server: busy and idle are exact, the HOL loss is what idles because a job ahead waits."""
+
+    busy: Estimate
+    utilization: Estimate
+    idle: Estimate
+    hol_loss: Estimate
+
+
+@dataclass(frozen=True)
+class System:
+    """The cluster as a whole; busy and idle servers are exact, the rest follows from waits (Little) and HOL loss.
+
+    With several resources, those of the bottleneck, and each resource's in `resources`.
+    """
+
+    busy_servers: Estimate
+    utilization: Estimate
+    idle_servers: Estimate
+    hol_loss: Estimate
+    jobs_in_system: Estimate
+    jobs_waiting: Estimate
+    resources: dict[str, Resource] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> tuple[tuple[str, Estimate], ...]:
+        """Quantity and value, for tables."""
+        jobs = [("jobs in system", self.jobs_in_system), ("jobs waiting", self.jobs_waiting)]
+        if self.resources:
+            return tuple([(f"{kind} {name.replace('_', ' ')}", value) for kind, resource in self.resources.items()
+                          for name, value in vars(resource).items()] + jobs)  # fmt: skip
+        own = {name.replace("_", " "): value for name, value in vars(self).items() if name != "resources"}
+        return tuple(own.items())
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The cluster at a time: jobs waiting and in the system, busy and lost servers; waits of those who arrive then."""
+
+    time: float
+    wait: Estimate | None  # None if nobody does
+    wait_p50: Estimate | None
+    wait_p95: Estimate | None
+    jobs_waiting: Estimate
+    jobs_in_system: Estimate
+    busy_servers: Estimate
+    hol_loss: Estimate  # servers that idle while somebody waits
+
+
+@dataclass(frozen=True)
+class Measures:
+    """All of it: overall, per class, system."""
+
+    overall: Waits
+    classes: dict[str, Waits]
+    system: System
+
+
+@overload
+def bracket(lower: Estimate, upper: Estimate) -> Estimate: ...
+@overload
+def bracket(lower: Measures, upper: Measures) -> Measures: ...
+def bracket(lower: Any, upper: Any) -> Any:
+    """One measure, or all of them, from chains below and above stationarity: from the lowest end to the highest.
+
+    What grows (or falls) with the workload lies between the two; a variance or the HOL loss need not, and gets the hull
+    of both intervals all the same. Where the chains have met, both are the same thing and come back as they are.
+    """
+    if lower is upper:
+        return lower
+    if isinstance(lower, Estimate):
+        ends = (lower.low, lower.high, upper.low, upper.high)
+        return Estimate(0.5 * (lower.estimate + upper.estimate), min(ends), max(ends))
+    if isinstance(lower, dict):
+        return {key: bracket(lower[key], upper[key]) for key in lower}
+    parts = {f.name: bracket(getattr(lower, f.name), getattr(upper, f.name)) for f in fields(lower)}
+    return type(lower)(**parts)
+
+
+def system_of(
+    model: Model, rate: float, wait: Estimate, response: Estimate, losses_per_job: Sequence[Estimate]
+) -> System:
+    """Busy servers are rate x E[need x service], exactly; jobs follow from Little's law."""
+    kinds = {}
+    for kind, units, work, loss in zip(model.kinds, model.units, model.works, losses_per_job, strict=True):
+        busy = rate * work
+        kinds[kind] = Resource(
+            busy=Estimate.exact(busy),
+            utilization=Estimate.exact(busy / units),
+            idle=Estimate.exact(units - busy),
+            hol_loss=loss.scaled(rate).within(0.0, units - busy),
+        )
+    scarce = kinds[model.kinds[model.bottleneck]]
+    return System(
+        busy_servers=scarce.busy,
+        utilization=scarce.utilization,
+        idle_servers=scarce.idle,
+        hol_loss=scarce.hol_loss,
+        jobs_in_system=response.scaled(rate),
+        jobs_waiting=wait.scaled(rate),
+        resources=kinds if model.resources else {},
+    )

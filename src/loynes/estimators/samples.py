@@ -1,0 +1,134 @@
+"""Measures from independent samples of the stationary workload: every interval is that of independent observations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loynes.estimate import Estimate, mean_of, probability_from, proportion_of, quantile_of, variance_from
+from loynes.estimators.measures import PERCENTILES, Measures, Spread, Waits, system_of
+from loynes.estimators.workloads import SampledWaits
+from loynes.inputs.elementary import log
+from loynes.inputs.jobs import services
+from loynes.inputs.philox import STREAM_RESPONSE, long_uniform, short_uniform, words
+from loynes.inputs.tables import JobTable
+from loynes.model.cluster import Model
+
+Array = NDArray[np.float64]
+
+
+def measures(
+    model: Model,
+    rate: float,
+    table: JobTable,
+    sampled: SampledWaits,
+    seed: int,
+    confidence: float,
+    exceeds: tuple[float, ...] = (),
+) -> Measures:
+    waits, needs = sampled.waits, sampled.needs
+    count = len(waits)
+    classes = {}
+    draw = _services(table, count, seed)
+    own = _own_classes(table, sampled, seed)
+    for position, job_class in enumerate(model.classes):
+        # Where classes depend on the arrival process, only what a class's own jobs see is what it sees.
+        mine = slice(None) if model.independent else np.flatnonzero(own == position)
+        wait = waits[mine, needs.of_class[position]]
+        service = draw(position)[mine]
+        moments = (job_class.service.mean, job_class.service.variance)
+        classes[job_class.label] = _class_waits(wait, wait + service, moments, confidence, exceeds)
+    overall = _overall(model, table, sampled, own, seed, confidence, exceeds)
+    losses = [mean_of(lost, confidence) for lost in sampled.loss.T]
+    system = system_of(model, rate, overall.wait.mean, overall.response.mean, losses)
+    return Measures(overall, classes, system)
+
+
+def _class_waits(
+    wait: Array, response: Array, service: tuple[float, float], confidence: float, exceeds: tuple[float, ...]
+) -> Waits:
+    if len(wait) < 2:  # a class that none of the samples is of
+        spread, chance = Spread(*[Estimate(math.nan, 0.0, math.inf)] * 6), Estimate(math.nan, 0.0, 1.0)
+        return Waits(spread, spread, chance, dict.fromkeys(exceeds, chance))
+    mean = mean_of(wait, confidence).within(0.0, math.inf)
+    variance = variance_from(wait, wait * wait, confidence)
+    return Waits(
+        wait=Spread(mean, variance, *_percentiles(wait, confidence)),
+        response=Spread(mean.shifted(service[0]), variance.shifted(service[1]), *_percentiles(response, confidence)),
+        no_wait=proportion_of(int(np.count_nonzero(wait == 0.0)), len(wait), confidence),
+        exceeds={x: proportion_of(int(np.count_nonzero(wait > x)), len(wait), confidence) for x in exceeds},
+    )
+
+
+def _overall(
+    model: Model,
+    table: JobTable,
+    sampled: SampledWaits,
+    own: NDArray[np.int64],
+    seed: int,
+    confidence: float,
+    exceeds: tuple[float, ...],
+) -> Waits:
+    """Means average over the class; percentiles are those of one job whose class is drawn."""
+    waits, needs = sampled.waits, sampled.needs
+    count = len(waits)
+    p = _class_weights(model, sampled)
+    mean_service = np.array([c.service.mean for c in model.classes])
+    second_service = np.array([c.service.variance + c.service.mean**2 for c in model.classes])
+    by_class = waits[:, needs.of_class]
+    first, second = np.sum(by_class * p, axis=1), np.sum(by_class * by_class * p, axis=1)
+    mean = mean_of(first, confidence).within(0.0, math.inf)
+    response_1 = first + p @ mean_service
+    response_2 = second + np.sum(by_class * p * (2.0 * mean_service), axis=1) + p @ second_service
+    if np.isfinite(response_2).all():
+        response_variance = variance_from(response_1, response_2, confidence)
+    else:
+        response_variance = Estimate.exact(math.inf)
+    service = _own_services(table, own, seed)
+    own_wait = by_class[np.arange(count), own]
+    return Waits(
+        wait=Spread(mean, variance_from(first, second, confidence), *_percentiles(own_wait, confidence)),
+        response=Spread(
+            mean.shifted(model.mean_service), response_variance, *_percentiles(own_wait + service, confidence)
+        ),
+        no_wait=probability_from(np.sum((by_class == 0.0) * p, axis=1), count, confidence),
+        exceeds={x: probability_from(np.sum((by_class > x) * p, axis=1), count, confidence) for x in exceeds},
+    )
+
+
+def _percentiles(values: Array, confidence: float) -> list[Estimate]:
+    ordered = np.sort(values)
+    return [quantile_of(ordered, q, confidence) for q in PERCENTILES]
+
+
+def _services(table: JobTable, count: int, seed: int) -> Callable[[int], Array]:
+    """Services of a class, one a sample, independent of its workload; replica 0 is the overall job's."""
+    _, _, high, low = words(seed, STREAM_RESPONSE, 1, np.arange(count))
+    u = long_uniform(high, low)
+    if not table.simple:
+        return lambda position: services(table, np.full(count, position), u)
+    energy = -log(u)
+    return lambda position: table.p[position] * energy
+
+
+def _class_weights(model: Model, sampled: SampledWaits) -> Array:
+    """The probability of each class at each sample's arrival; one row for all where they are all the same."""
+    p = np.array([c.probability for c in model.classes])
+    return p[None, :] if model.independent else sampled.weights[:, sampled.needs.of_class]
+
+
+def _own_classes(table: JobTable, sampled: SampledWaits, seed: int) -> NDArray[np.int64]:
+    """The class of each sample's own job."""
+    pick = words(seed, STREAM_RESPONSE, 0, np.arange(sampled.count))[0]
+    if not sampled.needs.lift.size:
+        return np.searchsorted(table.class_cut, pick, side="right").astype(np.int64)
+    below = np.cumsum(sampled.weights[:, sampled.needs.of_class], axis=1)
+    return np.asarray(np.sum(short_uniform(pick)[:, None] >= below[:, :-1], axis=1), np.int64)
+
+
+def _own_services(table: JobTable, own: NDArray[np.int64], seed: int) -> Array:
+    _, _, high, low = words(seed, STREAM_RESPONSE, 0, np.arange(len(own)))
+    return services(table, own, long_uniform(high, low))

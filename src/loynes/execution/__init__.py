@@ -1,0 +1,1 @@
+"""How any task is run: in chunks with progress, journalled, spread over workers."""

@@ -1,0 +1,24 @@
+"""How long work tells how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+# Called with the share of the work that is done (0 to 1) and what is known so far. One that also has a method
+# `simulated` is told, every second or so, how many jobs were simulated since it last was.
+Progress = Callable[[float, str], None]
+
+
+def silent(share: float, text: str) -> None:
+    """The default: nobody watches."""
+
+
+class PartProgress:
+    """The progress of a part of a whole: from `first`, of the given size, with a name before every text."""
+
+    def __init__(self, whole: Progress, first: float, size: float, name: str = "") -> None:
+        self._whole, self._first, self._size, self._name = whole, first, size, name
+        self.simulated = getattr(whole, "simulated", None)
+
+    def __call__(self, share: float, text: str) -> None:
+        self._whole(self._first + share * self._size, "; ".join(filter(None, (self._name, text))))

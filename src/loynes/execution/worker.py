@@ -1,0 +1,18 @@
+"""What a worker process of ours does first: Dask loads this module there, and calls `dask_setup`."""
+
+from __future__ import annotations
+
+import signal
+from importlib import import_module
+from typing import Any
+
+
+def ready() -> None:
+    """Load what units need, while the question is still being prepared."""
+    import_module("loynes.execution.units")
+
+
+def dask_setup(worker: Any) -> None:
+    """Ctrl-C is the client's to answer; it ends its workers itself."""
+    ready()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

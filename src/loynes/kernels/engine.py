@@ -1,0 +1,308 @@
+"""The interface that every backend has: a task says what to do, a state holds the arrays that it updates.
+
+A task is one kind of long work on some replicas, one row each. Running it goes over a range: of jobs, through which all
+rows are advanced, or (`by_rows`) of rows, each of which is worked out whole. Rows do not know of each other, and jobs
+are pure functions of (seed, stream, replica, index); so a run may be cut by rows and by jobs, done elsewhere and put
+together again, without changing a bit. Whoever cuts, records or spreads work needs to know nothing of its kind.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loynes.inputs.tables import JobTable, Needs
+from loynes.kernels.tally import Blockers, Heap, Tally
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
+# Named tuples of arrays, and of other such tuples, with a row a replica; scalars among them are no state.
+State = TypeVar("State", bound=tuple[Any, ...])
+
+# Jobs of a replica after which runs may be cut: sums of reals are put together at the same places however work is cut.
+CUT = 1 << 19
+
+
+class Engine(Protocol):
+    """A backend: runs tasks, and says what it can do at a time."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def most_jobs(self) -> float:
+        """How many jobs a question may take unless it says otherwise: about a minute, or a few."""
+
+    @property
+    def batch_bytes(self) -> int:
+        """Bytes of samples that are made at a time."""
+
+    def groups_of(self, replicas: int) -> int:
+        """How many rows the tally of so many replicas has."""
+
+    def fitting_replicas(self, table: JobTable) -> int:
+        """Replicas that keep the backend busy, and are enough for an interval."""
+
+    def look_every(self, table: JobTable) -> int:
+        """How many jobs apart observed arrivals are."""
+
+    def first_rows(self, rows: int) -> int:
+        """Of a task that goes by rows: how many to begin with, so that the backend is busy and progress prompt."""
+
+    def run(self, task: Task, state: tuple[Any, ...], start: int, stop: int) -> None:
+        """Do the task over start .. stop - 1, updating the state in place."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What all kinds of work have: the jobs' table, where randomness comes from, and each row's replica."""
+
+    table: JobTable
+    seed: int
+    stream: int
+    replicas: Ints
+
+    by_rows: ClassVar[bool] = False
+
+    @property
+    def rows(self) -> int:
+        return len(self.replicas)
+
+    @property
+    def label(self) -> str:
+        """What to call it while it is under way; empty where those who asked tell more."""
+        return ""
+
+    def key(self, engine: str) -> str:
+        """A digest of what is to be done, and by whom."""
+        digest = hashlib.sha256(f"{engine} {type(self).__name__}".encode())
+        for part in _flat(self):
+            digest.update(part.tobytes() if isinstance(part, np.ndarray) else repr(part).encode())
+            digest.update(b";")
+        return digest.hexdigest()[:32]
+
+    def expected_jobs(self, start: int, stop: int) -> int:
+        """About how many jobs a run will simulate."""
+        return self.rows * (stop - start)
+
+    def jobs(self, state: Any, start: int, stop: int) -> int:
+        """How many jobs a run simulated."""
+        return self.rows * (stop - start)
+
+    def groups(self) -> list[Ints]:
+        """Rows that must stay together when the work is cut."""
+        return list(np.arange(self.rows)[:, None])
+
+    def part(self, rows: Ints) -> Self:
+        """The same for some rows only."""
+        return replace(self, replicas=self.replicas[rows])
+
+    def take(self, state: State, rows: Ints) -> State:
+        """A copy of the state of some rows."""
+        return mapped(state, lambda array: array[rows])
+
+    def put(self, state: tuple[Any, ...], rows: Ints, part: tuple[Any, ...]) -> None:
+        """Write the state of some rows back."""
+        for whole, piece in zip(arrays_of(state).values(), arrays_of(part).values(), strict=True):
+            whole[rows] = piece
+
+    def saved(self, state: tuple[Any, ...]) -> dict[str, NDArray[Any]]:
+        """The state as plain arrays, by name."""
+        return arrays_of(state)
+
+    def restore(self, state: tuple[Any, ...], arrays: dict[str, NDArray[Any]]) -> None:
+        for name, array in arrays_of(state).items():
+            array[...] = arrays[name]
+
+
+class ForwardState(NamedTuple):
+    workload: Array  # [row, server]
+    places: Ints  # [row], where the arrival process stands
+    tally: Tally  # [group of rows]
+
+
+@dataclass(frozen=True, eq=False)
+class Forward(Task):
+    """Chains through a range of jobs; what arrivals would see is added to tally rows, if it is to be observed."""
+
+    needs: Needs
+    group: Ints  # [row], the tally row that it adds to
+    observe: bool
+
+    def groups(self) -> list[Ints]:
+        order = np.argsort(self.group, kind="stable")
+        starts = np.flatnonzero(np.diff(self.group[order], prepend=-1))
+        return np.split(order, starts[1:])
+
+    def part(self, rows: Ints) -> Self:
+        inner = np.unique(self.group[rows], return_inverse=True)[1]
+        return replace(self, replicas=self.replicas[rows], group=inner.astype(np.int64))
+
+    def take(self, state: Any, rows: Ints) -> Any:
+        chains: ForwardState = state
+        own = np.unique(self.group[rows])
+        tally = mapped(chains.tally, lambda column: column[own])
+        return ForwardState(chains.workload[rows], chains.places[rows], tally)
+
+    def put(self, state: Any, rows: Ints, part: Any) -> None:
+        own = np.unique(self.group[rows])
+        state.workload[rows], state.places[rows] = part.workload, part.places
+        for column, piece in zip(state.tally[1:], part.tally[1:], strict=True):
+            column[own] = piece
+
+    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
+        """Tallies that nothing is added to need not be kept."""
+        return {name: a for name, a in arrays_of(state).items() if self.observe or not name.startswith("tally")}
+
+    def restore(self, state: Any, arrays: dict[str, NDArray[Any]]) -> None:
+        for name, array in self.saved(state).items():
+            array[...] = arrays[name]
+
+
+class PileState(NamedTuple):
+    heights: Array  # [row, server], above the base
+    places: Ints
+    heap: Heap
+
+
+@dataclass(frozen=True, eq=False)
+class Pile(Task):
+    """Jobs piled up without gaps; with `random`, each on servers drawn at random, and heights are in no order."""
+
+    needs: Needs
+    blockers: Blockers
+    random: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Regeneration(Task):
+    """Piles from job `begin` on until a job that needs all servers has left each of them flat; of a PileState."""
+
+    blockers: Blockers
+    begin: int
+
+    by_rows: ClassVar[bool] = True
+
+    def expected_jobs(self, start: int, stop: int) -> int:
+        return 0  # short, as long as such jobs are not rare
+
+    def jobs(self, state: Any, start: int, stop: int) -> int:
+        return 0
+
+
+class PairState(NamedTuple):
+    low: Array  # [row, server]
+    high: Array
+    met: Ints  # [row], jobs until both were first equal, -1 while they are not
+    places: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Sandwich(Task):
+    """Pairs of chains, low <= high, on the same jobs."""
+
+    def expected_jobs(self, start: int, stop: int) -> int:
+        return 2 * self.rows * (stop - start)
+
+
+class SampleState(NamedTuple):
+    workload: Array  # [row, server]
+    length: Ints  # [row], jobs back to where the sample began; 0 where it was given up
+    doublings: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Sampling(Task):
+    """One backward sample a row, from `initial` jobs ago, doubling, at most `longest`."""
+
+    initial: int
+    longest: int
+
+    by_rows: ClassVar[bool] = True
+
+    def expected_jobs(self, start: int, stop: int) -> int:
+        return 4 * self.initial * (stop - start)
+
+    def jobs(self, state: Any, start: int, stop: int) -> int:
+        return sample_steps(state.length[start:stop], state.doublings[start:stop])
+
+
+@dataclass(frozen=True, eq=False)
+class Backward(Sampling):
+    """Algorithm 1: until so many successive workloads are equal."""
+
+    confirmations: int
+
+
+@dataclass(frozen=True, eq=False)
+class Perfect(Sampling):
+    """Until a chain from empty and one from the ceiling, which rises with every doubling, have met."""
+
+    ceiling: float
+    rise: float
+
+
+class BlockState(NamedTuple):
+    places: Ints  # [row], where the arrival process stands at job 0
+    height: Array  # [row]
+    time: Array  # [row]
+
+
+@dataclass(frozen=True, eq=False)
+class BlockBefore(Task):
+    """The `length` jobs before job 0, given where arrivals stand then: the height of their pile, and their time."""
+
+    length: int
+
+    by_rows: ClassVar[bool] = True
+
+    def expected_jobs(self, start: int, stop: int) -> int:
+        return self.length * (stop - start)
+
+    def jobs(self, state: Any, start: int, stop: int) -> int:
+        return self.length * (stop - start)
+
+
+def sample_steps(length: Ints, doublings: Ints) -> int:
+    """Job steps that backward samples made: n + 2n + ... up to each sample's last length."""
+    return int(np.sum(2 * length - (length >> doublings)))
+
+
+def arrays_of(state: tuple[Any, ...], prefix: str = "") -> dict[str, NDArray[Any]]:
+    """The arrays of a state, however deep, by dotted names."""
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, value in zip(state._fields, state, strict=True):  # type: ignore[attr-defined]
+        if isinstance(value, np.ndarray):
+            arrays[prefix + name] = value
+        elif isinstance(value, tuple):
+            arrays |= arrays_of(value, f"{prefix}{name}.")
+    return arrays
+
+
+def mapped(state: State, change: Callable[[Any], Any]) -> State:
+    """The same state with every array changed; scalars stay."""
+
+    def one(value: Any) -> Any:
+        if isinstance(value, tuple) and hasattr(value, "_make"):
+            return value._make(one(inner) for inner in value)
+        return value if isinstance(value, float | int) else change(value)
+
+    return one(state)  # type: ignore[no-any-return]
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    """Arrays and scalars of a task, however deep; a policy says by itself which it is."""
+    if isinstance(key := getattr(value, "key", None), str):
+        yield key
+    elif is_dataclass(value) and not isinstance(value, type):
+        for field in fields(value):
+            yield from _flat(getattr(value, field.name))
+    elif isinstance(value, tuple):
+        for inner in value:
+            yield from _flat(inner)
+    else:
+        yield np.ascontiguousarray(value) if isinstance(value, np.ndarray) else value

@@ -1,0 +1,28 @@
+"""Least servers first: the job that needs fewest servers, when it fits; of equals the first.
+
+The opposite of most servers first. Nobody passes a smaller job, not even one that waits for servers of another kind.
+"""
+
+from loynes.kernels.events.floor import NOBODY, start
+from loynes.kernels.events.policies.register import policy
+from loynes.kernels.events.view import came_before, classes, first_of_class, fits, needed
+
+
+@policy(
+    "least-servers-first",
+    rank=6,
+    by_class=True,
+    summary="the one that needs least, when it fits; big jobs may starve",
+)
+def least_servers_first(floor, option):
+    while True:
+        best, least = NOBODY, 0
+        for c in range(classes(floor)):
+            slot = first_of_class(floor, c)
+            if slot != NOBODY:
+                need = needed(floor, slot)
+                if best == NOBODY or need < least or (need == least and came_before(floor, slot, best)):
+                    best, least = slot, need
+        if best == NOBODY or not fits(floor, best):
+            return
+        start(floor, best)

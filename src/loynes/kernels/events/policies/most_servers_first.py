@@ -1,0 +1,37 @@
+"""Most servers first: of the jobs that fit the one that needs most servers, and of equals the first.
+
+Beloglazov and Buyya 2010; Maguluri, Srikant and Ying 2012. With several kinds of servers, those of all kinds count.
+"""
+
+from loynes.kernels.events.floor import NOBODY, start
+from loynes.kernels.events.policies.register import policy
+from loynes.kernels.events.uncounted import uncounted
+from loynes.kernels.events.view import came_before, classes, could_fit, first_of_class, fits, needed
+
+
+@uncounted
+def largest(floor, at_once):
+    """The job in line that needs most, of those that fit at once, or else on an empty floor; of equals the first."""
+    best, most = NOBODY, 0
+    for c in range(classes(floor)):
+        slot = first_of_class(floor, c)
+        if slot != NOBODY and (fits(floor, slot) if at_once else could_fit(floor, slot)):
+            need = needed(floor, slot)
+            if best == NOBODY or need > most or (need == most and came_before(floor, slot, best)):
+                best, most = slot, need
+    return best
+
+
+@policy(
+    "most-servers-first",
+    rank=5,
+    by_class=True,
+    summary="of those that fit, the one that needs most",
+    reference="Maguluri, Srikant and Ying 2012",
+)
+def most_servers_first(floor, option):
+    while True:
+        best = largest(floor, True)
+        if best == NOBODY:
+            return
+        start(floor, best)

@@ -1,0 +1,151 @@
+"""The floor as a policy reads it: the line, the jobs in it, and the servers that idle.
+
+A job is known by its slot, a number; NOBODY is the slot of no job, and none of these functions may be given it.
+"""
+
+from loynes.kernels.events.floor import HEAD, LINED, MEMORY, RUNNING
+from loynes.kernels.events.uncounted import inlined, uncounted
+
+
+@inlined
+def first_in_line(floor):
+    """The job that has waited longest, or NOBODY."""
+    return floor.counts[HEAD]
+
+
+@inlined
+def next_in_line(floor, slot):
+    """The job behind another in line, or NOBODY. A job that has been started has none: ask before."""
+    return floor.jobs[slot].after
+
+
+@inlined
+def jobs_in_line(floor):
+    """How many there are."""
+    return floor.counts[LINED]
+
+
+@inlined
+def classes(floor):
+    """How many classes there are, each of jobs that need the same; none unless the policy is `by_class`."""
+    return floor.alike.shape[0]
+
+
+@inlined
+def first_of_class(floor, c):
+    """The first in line of a class, or NOBODY. All of a class need the same, so the others fit only if it does."""
+    return floor.alike[c, 0]
+
+
+@inlined
+def came_before(floor, slot, other):
+    """Whether a job arrived before another."""
+    return floor.jobs[slot].number < floor.jobs[other].number
+
+
+@inlined
+def believed_time(floor, slot):
+    """How long the scheduler believes a job to take in all; never less than it does."""
+    return floor.jobs[slot].guess
+
+
+@inlined
+def now(floor):
+    """The time."""
+    return floor.clock[0]
+
+
+@inlined
+def kinds(floor):
+    """How many kinds of servers there are."""
+    return floor.free.size
+
+
+@inlined
+def idle(floor, kind):
+    """How many servers of a kind are free; none also where more are still to be lost than idle."""
+    return max(floor.free[kind], 0)
+
+
+@inlined
+def servers(floor, kind):
+    """How many servers of a kind there are now."""
+    return floor.units[kind]
+
+
+@inlined
+def need(floor, slot, kind):
+    """How many servers of a kind a job needs."""
+    return floor.need[slot, kind]
+
+
+@uncounted
+def needed(floor, slot):
+    """How many servers a job needs, of all kinds together."""
+    total = 0
+    for kind in range(floor.free.size):
+        total += floor.need[slot, kind]
+    return total
+
+
+@inlined
+def fits(floor, slot):
+    """Whether enough servers of every kind are free."""
+    enough = True
+    for kind in range(floor.free.size):
+        enough &= floor.need[slot, kind] <= max(floor.free[kind], 0)
+    return enough
+
+
+@uncounted
+def could_fit(floor, slot):
+    """Whether it would on an empty floor: servers may have been lost."""
+    enough = True
+    for kind in range(floor.free.size):
+        enough &= floor.need[slot, kind] <= floor.units[kind]
+    return enough
+
+
+@inlined
+def any_idle(floor):
+    """Whether a server of any kind is free."""
+    some = False
+    for kind in range(floor.free.size):
+        some |= floor.free[kind] > 0
+    return some
+
+
+@inlined
+def jobs_running(floor):
+    """How many jobs run."""
+    return floor.counts[RUNNING]
+
+
+@inlined
+def running_job(floor, i):
+    """The i-th running job, in no order that means anything; starting or stopping one changes it."""
+    return floor.jobs[i].heap
+
+
+@inlined
+def set_note(floor, slot, value):
+    """Keep a whole number with a job; it is 0 when the job arrives."""
+    floor.jobs[slot].marked = value
+
+
+@inlined
+def note(floor, slot):
+    """The number kept with a job."""
+    return floor.jobs[slot].marked
+
+
+@inlined
+def remember(floor, value):
+    """Keep a whole number for all later events; it is 0 at first."""
+    floor.counts[MEMORY] = value
+
+
+@inlined
+def remembered(floor):
+    """The number that was kept."""
+    return floor.counts[MEMORY]

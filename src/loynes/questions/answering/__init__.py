@@ -1,0 +1,1 @@
+"""What answers have in common: the rate that is judged, the methods of evaluation, objectives, limits."""

@@ -1,0 +1,79 @@
+"""Event by event: the task for replicas of a model under a policy, and the result of what they observed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from loynes.errors import UnstableError
+from loynes.estimators import events as from_events
+from loynes.estimators.measures import ALL_JOBS
+from loynes.inputs.philox import STREAM_STATIONARY
+from loynes.inputs.tables import job_table
+from loynes.kernels.engine import Array, Ints
+from loynes.kernels.events.engine import Events, ReplicaRecord
+from loynes.model import Model
+from loynes.questions.answering.orders import Order
+from loynes.results.records.simulation import Simulation
+
+# Of the observed jobs, as many again are left out first.
+BURNED_IN = 0.25
+
+
+def event_task(model: Model, rate: float, order: Order, *, seed: int, replicas: Ints, **options: Any) -> Events:
+    """Replicas of a model under a policy, by their numbers; options are those of Events."""
+    who = (job_table(model, rate), seed, STREAM_STATIONARY, replicas)
+    return Events(*who, order.rule, order.option, order.inflation, unit=model.mean_service, **options)
+
+
+def simulation_of(
+    model: Model,
+    rate: float,
+    order: Order,
+    replicas: list[ReplicaRecord],
+    confidence: float,
+    *,
+    seed: int,
+    burn_in: int,
+    start: str = "empty",
+    horizon: float | None = None,
+    moments: Array | None = None,
+    warnings: tuple[str, ...] = (),
+) -> Simulation:
+    """The observations of replicas, as a result."""
+    classes, slowdown = from_events.waits(model, replicas, confidence)
+    if ALL_JOBS not in classes:
+        raise UnstableError(f"rate {rate:g}: no job ended under {order.policy}; it seems to be unstable")
+    overall = classes.pop(ALL_JOBS)
+    at = np.empty(0) if moments is None else moments
+    return Simulation(
+        model=model.with_rate(rate),
+        rate=rate,
+        policy=order.policy,
+        start=start,
+        overall=overall,
+        classes=classes,
+        slowdown=slowdown,
+        system=from_events.system(model, replicas, confidence),
+        confidence=confidence,
+        replicas=len(replicas),
+        jobs=sum(one.arrived for one in replicas),
+        seed=seed,
+        horizon=horizon,
+        details={"burn_in": burn_in} | order.details,
+        moments=from_events.moments(model, rate, at, replicas, confidence),
+        warnings=warnings,
+    )
+
+
+def unended_jobs(replicas: list[ReplicaRecord], order: Order) -> tuple[str, ...]:
+    """A warning, where jobs that were to be observed did not end."""
+    overrun = sum(one.overrun for one in replicas)
+    if not overrun:
+        return ()
+    missing = sum(one.observed - one.observations.ended for one in replicas)
+    return (
+        f"{missing} observed jobs had not ended in {overrun} of {len(replicas)} replicas: under {order.policy} some "
+        "jobs starve, or the rate is unstable (an empirical finding); averages leave them out and are too low",
+    )

@@ -1,0 +1,363 @@
+"""The four ways to evaluate: sandwich, perfect, forward, backward. Each runs until it knows enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from loynes.errors import SamplingError, UsageError
+from loynes.estimate import Estimate, student
+from loynes.estimators import chains as from_chains
+from loynes.estimators import samples as from_samples
+from loynes.estimators.measures import Measures, bracket
+from loynes.estimators.workloads import SampledWaits
+from loynes.execution.context import Context
+from loynes.inputs.philox import STREAM_PILOT
+from loynes.inputs.tables import JobTable, Needs, job_table, needs_of
+from loynes.kernels.cpu.threads import cores
+from loynes.kernels.engine import Array, Engine, Ints
+from loynes.kernels.shape import step_cost
+from loynes.kernels.tally import BINS, Tally, sum_of
+from loynes.model import Model
+from loynes.stationary.backward import Samples, backward_samples, initial_length, rarest
+from loynes.stationary.certificate import Certificate, NoCertificate
+from loynes.stationary.forward import Chains
+from loynes.stationary.majorant import certify
+from loynes.stationary.perfect import perfect_samples
+from loynes.stationary.sandwich import Pairs
+from loynes.stationary.sandwich import burn_in as sandwich_burn_in
+
+LEAST_REPLICAS = 32
+# Pairs of chains that are run through the burn-in, as far as so many jobs go.
+WITNESSES, WITNESS_JOBS = 1024, 30_000_000
+PILOT_SAMPLES = 64
+PILOT_MARGIN = 4
+FIRST_SAMPLES = 2_000
+LEAST_OBSERVED = 4_096
+# How often a run should see the rarest class, or branch of a law.
+OFTEN = 30
+# A mean wait below this part of the mean service is as good as none; precision is then relative to it.
+NEGLIGIBLE = 1e-3
+MOST_BYTES = 8 << 30
+# The default number of replicas keeps to these: bytes of summaries, and the burn-in's part of all jobs.
+USUAL_BYTES = 1 << 30
+USUAL_BURN_IN = 0.25
+
+EMPTY_START = "forward chains start empty: what bias the burn-in leaves is downward and not bounded"
+FIRST_AGREEMENT = "backward samples stop at the first M_n = M_2n: each is a lower bound of a perfect sample"
+
+
+# With which probability a perfect sample may be none.
+DELTA = 1e-9
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The measures that a method obtained, and how."""
+
+    method: str
+    measures: Measures
+    replicas: int
+    jobs: int
+    details: dict[str, Any]
+    certificate: Certificate | None = None
+    why: str = ""  # why there is no certificate
+    warnings: tuple[str, ...] = ()
+    tallies: tuple[Tally, ...] = ()  # of chains, from below and, if that is not the same, from above
+
+
+def cpu_seconds(table: JobTable, load: float, precision: float, samples: int | None, confidence: float) -> float:
+    """Roughly how long the CPU would take for waits at a load: what `auto` chooses a backend by."""
+    if samples is not None:
+        jobs = 8.0 * samples * initial_length(table)
+    else:
+        # As waits of a queue behave near saturation; the factor is that of the built-in models, to an order.
+        jobs = 3.0 * table.servers * (student(confidence, 100) / precision / (1.0 - load)) ** 2
+    return jobs * step_cost(table) * 1e-9 / cores()
+
+
+@dataclass(frozen=True)
+class Methods:
+    """The methods to evaluate a model at a rate, and what they share."""
+
+    model: Model
+    rate: float
+    threshold: Estimate
+    precision: float
+    samples: int | None
+    exceeds: tuple[float, ...]
+    confidence: float
+    max_jobs: float
+    seed: int
+    context: Context
+
+    @cached_property
+    def table(self) -> JobTable:
+        return job_table(self.model, self.rate)
+
+    @cached_property
+    def needs(self) -> Needs:
+        return needs_of(self.model)
+
+    @property
+    def _engine(self) -> Engine:
+        return self.context.engine
+
+    # Long chains
+
+    def sandwich(self, replicas: int | None, burn_in: int | None) -> Outcome:
+        """Chains from below and from above; forward chains, a lower bound, where nothing bounds from above."""
+        certificate = self._certify()
+        if isinstance(certificate, NoCertificate):
+            return self._uncertified(self.forward(replicas, burn_in), certificate)
+        if burn_in is None:
+            self.context.progress(0.0, "pilot: how long the two chains take to meet")
+            burn_in = sandwich_burn_in(
+                self.model, self.rate, certificate, seed=self.seed, max_jobs=self.max_jobs, engine=self._engine
+            )
+        replicas = self._replicas(replicas, burn_in)
+        # Pairs beyond the replicas only go through the burn-in: more of them bear witness to the distance.
+        room = USUAL_BYTES // (16 * self.table.servers)
+        witnesses = max(replicas, min(WITNESSES, WITNESS_JOBS // max(burn_in, 1), room))
+        pairs = Pairs(self.model, self.rate, certificate, seed=self.seed, replicas=witnesses, engine=self._engine)
+        if burn_in:
+            self.context.progress(0.0, f"burning in {burn_in} jobs, from below and from above")
+            pairs.run(burn_in)
+        low, rows = pairs.low[:replicas], self._engine.groups_of(replicas)
+        apart = pairs.apart[pairs.apart < replicas]
+        # Pairs that have met go on as one chain each, the others as two.
+        met = np.setdiff1d(np.arange(replicas), apart)
+        at = pairs.places
+        parts = [self._chains(met, rows, low[met], pairs.position, at[met])] if met.size else []
+        if apart.size:
+            ends = (low, pairs.high)
+            parts += [self._chains(apart, rows, end[apart], pairs.position, at[apart]) for end in ends]
+
+        def tallies() -> tuple[Tally, ...]:
+            if not apart.size:
+                return (parts[0].tally,)
+            both = [part.tally for part in parts[:-2]]
+            return sum_of([*both, parts[-2].tally]), sum_of([*both, parts[-1].tally])
+
+        measures, jobs = self._observe(parts, tallies, replicas, max(burn_in, LEAST_OBSERVED))
+        distance = pairs.distance(self.confidence)
+        certificate = replace(certificate, burn_in=pairs.position, distance=distance)
+        warnings: tuple[str, ...] = ()
+        if apart.size > 0.05 * replicas:
+            warnings = (
+                f"{apart.size} of {replicas} pairs of chains had not met after the burn-in: the brackets hold, but a "
+                "longer one (--burn-in) would narrow them",
+            )
+        details = self._observed(parts[0].stride, tallies()[0], pairs.position) | {"pairs": witnesses}
+        return Outcome(
+            "sandwich", measures, replicas, jobs, details, certificate, warnings=warnings, tallies=tallies()
+        )  # fmt: skip
+
+    def forward(self, replicas: int | None, burn_in: int | None) -> Outcome:
+        """Chains from the empty system."""
+        if burn_in is None:
+            burn_in = self._pilot()
+        replicas = self._replicas(replicas, burn_in)
+        chains = self._chains(np.arange(replicas), self._engine.groups_of(replicas), None, 0)
+        self.context.progress(0.0, f"burning in {burn_in} jobs")
+        if burn_in:
+            chains.skip(burn_in)
+        skipped = chains.position
+        measures, jobs = self._observe([chains], lambda: (chains.tally,), replicas, max(burn_in, LEAST_OBSERVED))
+        details = self._observed(chains.stride, chains.tally, skipped)
+        return Outcome("forward", measures, replicas, jobs, details, why=EMPTY_START, tallies=(chains.tally,))
+
+    def _chains(
+        self, replicas: Ints, rows: int, workload: Array | None, position: int, places: Ints | None = None
+    ) -> Chains:
+        return Chains(
+            self.table,
+            self.needs,
+            self.model.mean_service,
+            seed=self.seed,
+            replicas=replicas,
+            rows=rows,
+            workload=workload,
+            position=position,
+            places=places,
+            engine=self._engine,
+        )
+
+    def _replicas(self, wanted: int | None, burn_in: int) -> int:
+        """As wanted, if there is room; else as many as usual, fewer where each is large or long to burn in."""
+        if wanted is not None:
+            if (size := self._bytes(wanted)) > MOST_BYTES:
+                raise UsageError(
+                    f"replicas {wanted}: would take {size / 2**30:.0f} GiB; at most {MOST_BYTES >> 30} are used"
+                )
+            return wanted
+        usual = self._engine.fitting_replicas(self.table)
+        few = usual * min(1.0, USUAL_BYTES / self._bytes(usual))
+        return int(min(max(min(few, USUAL_BURN_IN * self.max_jobs / max(burn_in, 1)), LEAST_REPLICAS), usual))
+
+    def _bytes(self, replicas: int) -> int:
+        """What so many replicas take: histograms and sums by need, and two workload vectors each."""
+        needs = len(self.needs.need)
+        rows = int(self._engine.groups_of(replicas))
+        return rows * 4 * BINS * needs + replicas * (40 * needs + 16 * self.table.servers)
+
+    def _observe(
+        self, chains: list[Chains], tallies: Callable[[], tuple[Tally, ...]], replicas: int, first: int
+    ) -> tuple[Measures, int]:
+        """Observe all chains until the overall mean wait is known well enough; the measures, and jobs simulated."""
+        stride, begin = chains[0].stride, chains[0].position
+        # Whatever is rare must have been seen, or the replicas agree on a world without it.
+        rare = min(OFTEN / (rarest(self.table) * replicas), self.max_jobs / replicas)
+        more = -(-self.samples // replicas) * stride if self.samples else max(first, int(rare))
+        while True:
+            for chain in chains:
+                chain.observe(more)
+            jobs = sum(chain.jobs for chain in chains)
+            waits = [from_chains.overall_wait(tally, self.needs, self.confidence) for tally in tallies()]
+            wait = bracket(waits[0], waits[-1])
+            self._report(wait, 1.0)
+            if self._enough(wait, jobs):
+                break
+            observed = chains[0].position - begin
+            more = int(max(stride, min(observed * self._growth(wait), (self.max_jobs - jobs) / replicas)))
+        measures = [
+            from_chains.measures(self.model, self.rate, self.needs, tally, self.confidence, self.exceeds)
+            for tally in tallies()
+        ]
+        return bracket(measures[0], measures[-1]), jobs
+
+    def _observed(self, stride: int, tally: Tally, skipped: int) -> dict[str, Any]:
+        return {"burn_in": skipped, "observed_arrivals": int(tally.looks.sum()), "observed_every": stride}
+
+    def _pilot(self) -> int:
+        """A burn-in: well above the longest past that any of a few backward samples needed to forget how it began."""
+        self.context.progress(0.0, "pilot: how far back the past matters")
+        longest = max(initial_length(self.table), int(self.max_jobs / (4 * PILOT_SAMPLES)))
+        try:
+            batches = backward_samples(
+                self.table,
+                PILOT_SAMPLES,
+                seed=self.seed,
+                stream=STREAM_PILOT,
+                longest=longest,
+                engine=self._engine,
+            )
+            return PILOT_MARGIN * max(int(batch.length.max()) for batch in batches)
+        except SamplingError:
+            return longest
+
+    # Independent samples
+
+    def perfect(self, delta: float) -> Outcome:
+        """Backward sandwich; backward samples, a lower bound, where nothing bounds from above."""
+        bound = self._certify()
+        if isinstance(bound, NoCertificate):
+            return self._uncertified(self.backward(1, None), bound)
+        certificate = replace(bound, distance=Estimate(0.0, 0.0, delta))
+
+        def batches(first: int, count: int) -> Iterator[Samples]:
+            return perfect_samples(
+                self.table, certificate, count, delta=delta, seed=self.seed, first=first, engine=self._engine
+            )
+
+        measures, count, jobs, details = self._gather(batches)
+        return Outcome("perfect", measures, count, jobs, details | {"delta": delta}, certificate)
+
+    def backward(self, confirmations: int, initial: int | None) -> Outcome:
+        """The paper's Algorithm 1."""
+
+        def batches(first: int, count: int) -> Iterator[Samples]:
+            options: dict[str, Any] = {"initial": initial, "confirmations": confirmations, "engine": self._engine}
+            return backward_samples(self.table, count, seed=self.seed, first=first, **options)
+
+        measures, count, jobs, details = self._gather(batches)
+        details["confirmations"] = confirmations
+        return Outcome("backward", measures, count, jobs, details, why=FIRST_AGREEMENT)
+
+    def _gather(self, batches: Callable[[int, int], Iterator[Samples]]) -> tuple[Measures, int, int, dict[str, Any]]:
+        """Samples until the overall mean wait is known well enough; measures, how many, jobs simulated, details."""
+        sampled = SampledWaits(self.table, self.needs, self.seed)
+        lengths: list[np.ndarray] = []
+        doublings: list[np.ndarray] = []
+        count = jobs = 0
+        more = self.samples or max(FIRST_SAMPLES, self._engine.fitting_replicas(self.table))
+        while True:
+            for batch in batches(count, more):
+                sampled.add(batch.workload)
+                lengths.append(batch.length)
+                doublings.append(batch.doublings)
+                count += len(batch.length)
+                jobs += batch.jobs
+                wait = sampled.overall_wait(self.confidence)
+                self._report(wait, count / self.samples if self.samples else 1.0)
+            if self._enough(wait, jobs):
+                break
+            more = int(max(1, min(count * self._growth(wait), (self.max_jobs - jobs) * count / jobs)))
+        length, doubled = np.concatenate(lengths), np.concatenate(doublings)
+        details: dict[str, Any] = {
+            "samples": count,
+            "length": {"min": int(length.min()), "median": float(np.median(length)), "max": int(length.max())},
+            "doublings": {str(d): int(np.count_nonzero(doubled == d)) for d in np.unique(doubled)},
+        }
+        measures = from_samples.measures(
+            self.model, self.rate, self.table, sampled, self.seed, self.confidence, self.exceeds
+        )
+        return measures, count, jobs, details
+
+    # What they share
+
+    def _certify(self) -> Certificate | NoCertificate:
+        self.context.progress(0.0, "certificate: what bounds the workload from above")
+        return certify(
+            self.model,
+            self.rate,
+            self.threshold,
+            seed=self.seed,
+            max_jobs=self.max_jobs,
+            context=self.context,
+        )
+
+    def _uncertified(self, outcome: Outcome, none: NoCertificate) -> Outcome:
+        text = f"no certificate, a lower bound only: {none.why}; the {outcome.method} method starts empty"
+        return replace(outcome, why=none.why, warnings=(*outcome.warnings, text))
+
+    def _excess(self, wait: Estimate) -> float:
+        """The half-width over the one wanted."""
+        return wait.half_width / (self.precision * max(wait.estimate, NEGLIGIBLE * self.model.mean_service))
+
+    def _enough(self, wait: Estimate, jobs: int) -> bool:
+        return self.samples is not None or self._excess(wait) <= 1 or jobs >= self.max_jobs
+
+    def _growth(self, wait: Estimate) -> float:
+        """How much to add to what was seen, as a part of it: half-widths fall with its square root. At most triple."""
+        return min(3.0, 1.1 * self._excess(wait) ** 2 - 1.0)
+
+    def _report(self, wait: Estimate, share: float) -> None:
+        if not self.samples:
+            share = min(0.99, max(self._excess(wait), 1.0) ** -2)
+        self.context.progress(share, f"mean wait {wait.estimate:.5g} ±{wait.half_width:.2g} ({wait.relative:.2%})")
+
+    def shortfalls(self, outcome: Outcome) -> tuple[str, ...]:
+        """What a reader of the result must be told about how far it got."""
+        wait = outcome.measures.overall.wait.mean
+        texts: tuple[str, ...] = ()
+        expected = rarest(self.table) * outcome.jobs
+        if expected < OFTEN:
+            texts += (
+                f"the rarest class, or branch of a law, is expected only {expected:.2g} times in {outcome.jobs:.3g} "
+                "jobs: what it causes may be missing from these intervals",
+            )
+        if not self.samples and wait.estimate > 0 and self._excess(wait) > 1:
+            texts += (
+                f"stopped at {outcome.jobs:.3g} jobs with a relative half-width of {wait.relative:.2g} of the mean "
+                f"wait, above the precision {self.precision:g}; allow more with --max-jobs",
+            )
+        if wait.estimate == 0:
+            texts += (
+                "no observed arrival had to wait: waits are too rare for this run, and their mean has no interval",
+            )
+        return texts

@@ -1,0 +1,168 @@
+"""Service objectives: 'p95(wait) <= 600', 'mean(wait[T1]) <= 5', read, checked and judged.
+
+An objective is about a metric of the register that never falls (or never rises) as the rate grows or servers are taken
+away, since the search leans on it. A variance or the HOL loss may rise and fall again.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from loynes.errors import UsageError
+from loynes.estimate import Estimate
+from loynes.estimators.metrics import Metric, metrics, tail
+from loynes.model import Model
+from loynes.model.laws import Law
+from loynes.results.records.evaluation import Evaluation
+
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_WHOLE = re.compile(rf"(?P<left>.+?)\s*(?P<sign><=|>=|<|>|=)\s*(?P<bound>{_NUMBER})\s*")
+# stat(what[class]), P(wait[class] > x), name[class]
+_STAT = re.compile(r"(?P<stat>[a-z]\w*(?:\.\d+)?)\s*\(\s*(?P<what>\w+)\s*(?:\[(?P<of>.+)\])?\s*\)")
+_TAIL = re.compile(rf"P\s*\(\s*wait\s*(?:\[(?P<of>.+)\])?\s*>\s*(?P<x>{_NUMBER})\s*\)")
+_NAME = re.compile(r"(?P<name>\w+)\s*(?:\[(?P<of>.+)\])?")
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A metric, of a class or of all jobs, that must not exceed its bound (or, if it falls with load, fall below)."""
+
+    text: str
+    metric: Metric
+    of: str  # a class, or nothing for all jobs
+    bound: float
+    exceeds: tuple[float, ...] = ()  # the x of P(wait > x), which must be asked for
+
+    def value(self, result: Evaluation) -> Estimate:
+        """The metric in a result that was asked for `exceeds`."""
+        if self.metric.of == "system":
+            return self.metric.get(result.system)
+        return self.metric.get(result.classes[self.of] if self.of else result.overall)
+
+    @property
+    def at_least(self) -> bool:
+        return self.metric.grows < 0
+
+    def met_by(self, value: Estimate) -> int:
+        """1: surely, -1: surely not, 0: cannot be told."""
+        if self.at_least:
+            return 1 if value.low >= self.bound else -1 if value.high < self.bound else 0
+        return 1 if value.high <= self.bound else -1 if value.low > self.bound else 0
+
+    def unreachable(self, model: Model, rate: float) -> str:
+        """Why not even a system in which nobody waits meets it; nothing if it does."""
+        alone = self._unwaited(model, rate)
+        if alone is None:
+            return ""
+        met = alone >= self.bound if self.at_least else alone <= self.bound
+        return "" if met else f"{self.text}: cannot be met: even if no job had to wait it would be {alone:.6g}"
+
+    def _unwaited(self, model: Model, rate: float) -> float | None:
+        """The metric if no job had to wait; None where that is not known."""
+        shares = [(c.probability, c.service) for c in model.classes if not self.of or c.label == self.of]
+        total = math.fsum(p for p, _ in shares)
+        mean = sum(p * law.mean for p, law in shares) / total
+        what, _, stat = self.metric.name.partition(".")
+        if self.metric.name == "response.mean":
+            return mean
+        if what == "response" and stat.startswith("p"):
+            q = float(stat[1:]) / 100.0
+            below = sum(p * float(np.asarray(law.cdf(self.bound))) for p, law in shares) / total
+            return None if below >= q else _quantile(shares, total, q)
+        known = {"jobs_in_system": rate * mean, "jobs_waiting": 0.0, "no_wait": 1.0}
+        return 0.0 if what.startswith("wait") else known.get(self.metric.name)
+
+
+def _quantile(shares: Sequence[tuple[float, Law]], total: float, q: float) -> float:
+    """The q-quantile of a mixture of laws."""
+    from scipy.optimize import brentq
+
+    def above(x: float) -> float:
+        return float(sum(p * float(np.asarray(law.cdf(x))) for p, law in shares) / total - q)
+
+    high = 1.0
+    while above(high) < 0 and high < 1e300:
+        high *= 2.0
+    return float(brentq(above, 0.0, high)) if above(high) > 0 else high
+
+
+def possible() -> str:
+    """What an objective can be about."""
+    names = [_spelled(metric) for metric in metrics() if metric.grows]
+    return (
+        f"{', '.join(names)}, any other percentile of the wait, p99.9(wait), P(wait > x); of a class: p95(wait[NAME])"
+    )
+
+
+def _spelled(metric: Metric) -> str:
+    what, _, stat = metric.name.partition(".")
+    return f"{stat}({what})" if stat else what
+
+
+def objectives_of(texts: Iterable[str], model: Model) -> tuple[Objective, ...]:
+    """Read objectives; a wrong one is refused with what would be right."""
+    objectives = tuple(_read(text, model) for text in texts)
+    if not objectives:
+        raise UsageError(f"no objective: give --slo 'p95(wait) <= 600' (possible: {possible()})")
+    return objectives
+
+
+def _read(text: str, model: Model) -> Objective:
+    whole = _WHOLE.fullmatch(text.strip())
+    if whole is None:
+        raise UsageError(f"objective {text!r}: must be written like 'p95(wait) <= 600' or 'mean(wait[T1]) <= 5'")
+    bound = float(whole["bound"])
+    metric, of, exceeds, bound = _metric(text, whole["left"].strip(), bound)
+    if of and of not in [c.label for c in model.classes]:
+        raise UsageError(f"objective {text!r}: no class {of!r}; there are {', '.join(c.label for c in model.classes)}")
+    if not metric.grows:
+        raise UsageError(
+            f"objective {text!r}: {metric.label} need not fall with more servers, so it cannot be searched for"
+        )
+    wanted = (">=", ">") if metric.grows < 0 else ("<=", "<")
+    if whole["sign"] not in wanted:
+        raise UsageError(f"objective {text!r}: must be written with {wanted[0]}")
+    if not 0 <= bound < math.inf:
+        raise UsageError(f"objective {text!r}: the bound must be a finite number of at least 0")
+    if metric.unit in ("probability", "share") and bound > 1:
+        raise UsageError(f"objective {text!r}: a probability or a share is at most 1")
+    return Objective(" ".join(text.split()), metric, of, bound, exceeds)
+
+
+def _metric(text: str, left: str, bound: float) -> tuple[Metric, str, tuple[float, ...], float]:
+    """The metric that the left side names, its class, what to ask for, and the bound of that metric."""
+    known = {_spelled(metric): metric for metric in metrics()}
+    if form := _TAIL.fullmatch(left):
+        x = float(form["x"])
+        if x < 0:
+            raise UsageError(f"objective {text!r}: a wait is never below 0")
+        return tail(x), (form["of"] or "").strip(), (x,), bound
+    form = _STAT.fullmatch(left)
+    spelled = f"{form['stat']}({form['what']})" if form else ""
+    if form is None and (form := _NAME.fullmatch(left)):
+        spelled = form["name"]
+    if form is not None and spelled in known:
+        of = (form["of"] or "").strip()
+        if of and known[spelled].of == "system":
+            raise UsageError(f"objective {text!r}: {spelled} is of the whole cluster, not of a class")
+        return known[spelled], of, (), bound
+    if form is not None and re.fullmatch(r"p\d+(\.\d+)?\(\w+\)", spelled):
+        q = float(form["stat"][1:])
+        if not 0 < q < 100:
+            raise UsageError(f"objective {text!r}: a percentile lies between 0 and 100")
+        if form["what"] != "wait":
+            there = [name for name in known if name.endswith(f"({form['what']})")]
+            raise UsageError(f"objective {text!r}: of responses there are {', '.join(there)}")
+        # The q-th percentile is at most x if and only if no more than 1 - q wait longer than x.
+        return tail(bound), (form["of"] or "").strip(), (bound,), 1.0 - q / 100.0
+    raise UsageError(f"objective {text!r}: {left!r} is not known; there are {possible()}")
+
+
+def verdict_of(objectives: tuple[Objective, ...], result: Evaluation) -> int:
+    """1: all are met, -1: one is not, 0: cannot be told."""
+    return min((one.met_by(one.value(result)) for one in objectives), default=1)

@@ -1,0 +1,78 @@
+"""Who starts next: a policy and its numbers, and whether a model can be run under it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from loynes.errors import UsageError
+from loynes.kernels.events.policies import Policy, find_policy
+from loynes.model import Model
+
+PolicyLike = str | Path | Policy | Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Order:
+    """A policy, the number it takes, and how many times too long it believes run times to be."""
+
+    rule: Policy
+    option: int = 1
+    inflation: float = 1.0
+
+    @property
+    def policy(self) -> str:
+        return self.rule.name
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """The numbers that mean something to this policy."""
+        numbers: dict[str, Any] = {self.rule.option.name: self.option} if self.rule.option else {}
+        return numbers | ({"inflation": self.inflation} if self.rule.believes_run_times else {})
+
+    @property
+    def label(self) -> str:
+        numbers = [f"{name} {value:g}" for name, value in self.details.items() if (name, value) != ("inflation", 1.0)]
+        return f"{self.policy} ({', '.join(numbers)})" if numbers else self.policy
+
+
+def order_of(
+    policy: PolicyLike,
+    numbers: Mapping[str, int | None],
+    inflation: float = 1.0,
+    *,
+    strictly: bool = True,
+) -> Order:
+    """A policy with its number, by the number's name; strictly, one that means nothing to it is refused."""
+    rule = find_policy(policy)
+    name, number = rule.option.name if rule.option else "", rule.default_option
+    for given, value in numbers.items():
+        if value is None:
+            continue
+        if given not in (name, "option") or not name:
+            if strictly:
+                raise UsageError(f"{given} {value}: means nothing to policy {rule.name!r}")
+            continue
+        if rule.option is not None and value < rule.option.least:
+            raise UsageError(f"{given} {value}: must be at least {rule.option.least}")
+        number = value
+    if inflation != 1.0 and not rule.believes_run_times:
+        if strictly:
+            raise UsageError(f"inflation {inflation:g}: means nothing to policy {rule.name!r}")
+        inflation = 1.0
+    return Order(rule, number, inflation)
+
+
+def check_order(model: Model, order: Order) -> tuple[str, ...]:
+    """Refuse what cannot be run event by event; warnings of what will not work as its authors meant it."""
+    if any(c.specific for c in model.classes):
+        raise UsageError("events: jobs that want particular servers are not simulated event by event")
+    if model.order != "fcfs":
+        raise UsageError(f"discipline {model.order!r}: is the recurrence's; here the policy says who starts")
+    if len(model.kinds) == 1:
+        return order.rule.warnings([model.demand(c)[0] for c in model.classes], model.servers)
+    if order.rule.identical_servers_only:
+        raise UsageError(f"policy {order.policy!r}: is for identical servers")
+    return ()

@@ -1,0 +1,200 @@
+"""The threshold, exact or sampled, and the rate that a question is asked at, judged by it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+from loynes.errors import UnstableError, UsageError
+from loynes.estimate import Estimate
+from loynes.execution.context import Context
+from loynes.inputs.tables import job_table, needs_of
+from loynes.kernels.reference import whole_blocks
+from loynes.model import Model
+from loynes.results.records.threshold import Threshold
+from loynes.stationary.backward import initial_length
+from loynes.threshold.bracket import bracket
+from loynes.threshold.controls import Mix
+from loynes.threshold.doubling import doubling
+from loynes.threshold.piles import Piles
+
+# Cycles a replica should see, on average, for the regenerative formula to be worth its last, unfinished one.
+CYCLES = 8
+# Chains up to so many states take a tenth of a second: other questions ask them instead of sampling.
+CHEAP_STATES = 5_000
+# How well the threshold is known before a rate is judged by it, and how well where the rate comes near.
+JUDGED_WITHIN = 0.01
+JUDGED_NEARLY_WITHIN = 0.001
+# Jobs to spend on that at most; what is left uncertain shows in the threshold's bracket.
+JUDGED_BY_JOBS = 3e8
+JUDGED_NEARLY_BY_JOBS = 3e9
+
+NO_RATE = "the model has no arrivals.rate; say --rate R (jobs per unit of time) or --load X (0 to 1)"
+
+
+@lru_cache(maxsize=64)
+def cheap_threshold(model: Model) -> tuple[float, str] | None:
+    """The exact threshold and where it comes from, if a formula or a small chain gives it at once."""
+    from loynes.markov import closed, saturated
+    from loynes.markov.phases import Stages
+    from loynes.markov.states import Blocked, Crews, chain_size
+
+    formula = closed.threshold(model)
+    if formula is not None:
+        return formula.value, formula.name
+    stages = Stages.of(model)
+    if isinstance(stages, str) or chain_size(stages) > CHEAP_STATES:
+        return None
+    states = Blocked.of(Crews.of(stages))
+    return saturated.solve(states).threshold, f"saturated chain of {len(states)} states"
+
+
+def sampled_threshold(
+    model: Model,
+    *,
+    precision: float = 0.005,
+    confidence: float = 0.99,
+    method: str = "auto",
+    replicas: int | None = None,
+    max_jobs: float | None = None,
+    seed: int,
+    context: Context,
+) -> Threshold:
+    """The threshold from piles, until (high - low) / estimate <= precision or max_jobs jobs have been piled up."""
+    limit = context.engine.most_jobs
+    max_jobs = limit if max_jobs is None else max_jobs
+    table, mix = job_table(model, None), Mix.of(model)
+    piles = Piles(table, needs_of(model), mix, seed=seed, replicas=replicas or mix.replicas, engine=context.engine)
+    most = whole_blocks(int(min(max_jobs, limit) / (2 * piles.replicas)))
+    initial, method = _method(model, mix, method, initial_length(table), most)
+    if method == "doubling":
+        outcome = doubling(
+            piles, initial, precision=precision, confidence=confidence, max_jobs=max_jobs, progress=context.progress
+        )
+        reached = f"two successive estimates that do not yet agree to {precision:g}"
+    else:
+        outcome = bracket(
+            piles, initial, regenerative=method == "regenerative", precision=precision, confidence=confidence,
+            max_jobs=max_jobs, progress=context.progress,
+        )  # fmt: skip
+        width = 2.0 * outcome.threshold.relative
+        reached = f"a bracket of relative width {width:.2g}, above the precision {precision:g}"
+    warnings: tuple[str, ...] = ()
+    if not outcome.precise:
+        warnings += (f"stopped at {piles.jobs:.3g} jobs with {reached}; allow more with --max-jobs",)
+    if model.highest_moment < 2:
+        warnings += ("a service has no finite variance, so the bracket's confidence cannot be trusted",)
+    if outcome.threshold.low > model.ideal * (1.0 + 1e-9):
+        warnings += ("the sampled bracket lies above the ideal rate: its confidence cannot be trusted",)
+    losses = {
+        kind: loss.within(0.0, units)
+        for kind, units, loss in zip(model.kinds, model.units, outcome.hol_loss, strict=True)
+    }
+    return Threshold(
+        model=model,
+        # No discipline serves more work than there are servers.
+        threshold=Estimate(*(min(x, model.ideal) for x in vars(outcome.threshold).values())),
+        ideal=model.ideal,
+        hol_loss_saturated=losses[model.kinds[model.bottleneck]],
+        resources=losses if model.resources else {},
+        discipline=model.order,
+        method=method,
+        confidence=confidence,
+        replicas=piles.replicas,
+        variance_reduction=outcome.reduction,
+        jobs=piles.jobs,
+        seed=seed,
+        backend=context.engine.name,
+        warnings=warnings,
+    )
+
+
+def _method(model: Model, mix: Mix, method: str, initial: int, most: int) -> tuple[int, str]:
+    """The first length, and the method that `auto` stands for."""
+    p = mix.regeneration
+    if method == "regenerative" and (p == 0 or model.order != "fcfs"):
+        need = "independent jobs, a class of which needs all servers," if p == 0 else "discipline 'fcfs'"
+        raise UsageError(f"method 'regenerative': needs {need}")
+    cycles = whole_blocks(int(CYCLES / p)) if p > 0 else 0
+    if method == "auto":
+        method = "regenerative" if p > 0 and model.order == "fcfs" and cycles <= most else "bracket"
+    if method == "regenerative":
+        initial = max(initial, cycles)
+    return min(initial, most), method
+
+
+@dataclass(frozen=True)
+class JudgedRate:
+    """The rate a question is asked at, and the threshold that it lies below."""
+
+    rate: float
+    threshold: Estimate
+    source: str  # where the threshold comes from
+    warnings: tuple[str, ...]
+
+    @property
+    def load(self) -> float:
+        return self.rate / self.threshold.estimate
+
+
+def judged_rate(model: Model, rate: float | None, load: float | None, *, seed: int, context: Context) -> JudgedRate:
+    """The rate that is given, by a load or by the model, judged by the threshold; an unstable one is refused.
+
+    The exact threshold is taken where a formula or a small Markov chain gives it, and else the sampled one.
+    """
+    if rate is not None and load is not None:
+        raise UsageError("give a rate or a load, not both")
+    if load is None:
+        rate = stated_rate(model, rate)
+        if rate >= model.ideal:
+            raise UnstableError(
+                f"rate {rate:g} is unstable: {model.size} take less than {model.ideal:.6g} even unblocked"
+            )
+    elif load >= 1:
+        raise UnstableError(f"load {load:g} is unstable: it must be below 1, a fraction of the threshold")
+
+    warnings: tuple[str, ...] = ()
+    if model.scenario:
+        warnings = ("the model's scenario is left out: this answer is for a rate and servers that never change",)
+    known = cheap_threshold(model)
+    if known is not None:
+        value, source = known
+        rate = load * value if load is not None else rate
+        assert rate is not None
+        if rate >= value:
+            raise UnstableError(f"rate {rate:g} is unstable: the threshold is {value:.10g} (exact: {source})")
+        return JudgedRate(rate, Estimate.exact(value), f"exact: {source}", warnings)
+
+    def sampled(precision: float, max_jobs: float) -> Estimate:
+        return sampled_threshold(model, precision=precision, max_jobs=max_jobs, seed=seed, context=context).threshold
+
+    if rate is None:
+        assert load is not None
+        # Waits grow like 1 / (1 - load): what is left to the threshold must be known, not only the threshold.
+        threshold = sampled(max(JUDGED_WITHIN * (1 - load), 1e-4), JUDGED_BY_JOBS)
+        rate = load * threshold.estimate
+    else:
+        threshold = sampled(JUDGED_WITHIN, JUDGED_BY_JOBS)
+        if threshold.low <= rate < threshold.high:
+            threshold = sampled(JUDGED_NEARLY_WITHIN, JUDGED_NEARLY_BY_JOBS)
+    within = f"{threshold.estimate:.5g}, in [{threshold.low:.5g}, {threshold.high:.5g}]"
+    if rate >= threshold.estimate:
+        verdict = "is unstable" if rate >= threshold.high else "may be unstable"
+        raise UnstableError(f"rate {rate:g} {verdict}: the threshold is {within}")
+    if rate >= threshold.low:
+        warnings += (f"rate {rate:g} lies inside the threshold's own uncertainty ({within}): it may be unstable",)
+    return JudgedRate(rate, threshold, "sampled", warnings)
+
+
+def stated_rate(model: Model, rate: float | None) -> float:
+    """The rate that is given, or the model's own."""
+    rate = model.rate if rate is None else rate
+    if rate is None:
+        raise UsageError(NO_RATE)
+    return rate
+
+
+def unjudged_rate(model: Model, rate: float) -> JudgedRate:
+    """A rate whose threshold nobody asked for."""
+    return JudgedRate(rate, Estimate(math.nan, 0.0, model.ideal), "not asked for", ())

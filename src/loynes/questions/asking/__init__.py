@@ -1,0 +1,1 @@
+"""How a question is asked: its record, its options, its run folder, its command line."""

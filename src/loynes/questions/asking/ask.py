@@ -1,0 +1,116 @@
+"""A question is asked: by a person, within another question, or again in the folder where it was stopped."""
+
+from __future__ import annotations
+
+import inspect
+import time
+import warnings as python_warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from loynes._version import __version__
+from loynes.errors import LoynesWarning, UsageError
+from loynes.execution.context import Context
+from loynes.execution.progress import Progress, silent
+from loynes.execution.workers import Pool
+from loynes.kernels.fingerprint import FINGERPRINT
+from loynes.questions.asking.folder import complete, holds_answer, open_journal, read_document, remove_journal
+from loynes.questions.asking.question import Question, questions
+from loynes.results.base import Result, read_result
+
+Answer = TypeVar("Answer", bound=Result)
+
+
+class Ask(Generic[Answer]):
+    """The Python function of a question: loynes.evaluate(model, rate=1.35).
+
+    Takes the question's options by name, and besides: `folder`, where the run is recorded as it goes, so that after an
+    interruption it goes on where it was, to the same bytes; `executor`, a Dask client or any
+    concurrent.futures.Executor, whose workers compute, also to the same bytes; `progress`, which is called with the
+    share of the work that is done and a text.
+    """
+
+    def __init__(self, question: type[Question], result: type[Answer]) -> None:
+        self.question, self.__name__, self.__doc__ = question, question.command, question.__doc__
+        self.__signature__ = _signature(question, result)
+
+    def __call__(
+        self,
+        *values: object,
+        folder: str | Path | None = None,
+        executor: object = None,
+        progress: Progress = silent,
+        **options: object,
+    ) -> Answer:
+        result: Any = ask(self.question.of(*values, **options), folder=folder, executor=executor, progress=progress)
+        for text in result.warnings:
+            python_warnings.warn(text, LoynesWarning, stacklevel=2)
+        return result  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        return f"<loynes.{self.__name__}{self.__signature__}>"
+
+
+def _signature(question: type[Question], result: type[Result]) -> inspect.Signature:
+    kinds = inspect.Parameter
+    named = sorted(question.model_fields.items(), key=lambda item: item[0] not in question.positional)
+    parameters = [
+        kinds(
+            name,
+            kinds.POSITIONAL_OR_KEYWORD if name in question.positional else kinds.KEYWORD_ONLY,
+            default=kinds.empty if field.is_required() else field.get_default(call_default_factory=True),
+            annotation=field.annotation,
+        )
+        for name, field in named
+    ]
+    ways = {"folder": (None, "str | Path | None"), "executor": (None, "object"), "progress": (silent, Progress)}
+    parameters += [kinds(n, kinds.KEYWORD_ONLY, default=d, annotation=a) for n, (d, a) in ways.items()]
+    return inspect.Signature(parameters, return_annotation=result)
+
+
+def ask(
+    question: Question, *, folder: str | Path | None = None, executor: object = None, progress: Progress = silent
+) -> Result:
+    """The result of a question."""
+    pool = None if executor is None else Pool(executor)
+    context = Context(getattr(question, "backend", "cpu"), progress, pool=pool)
+    _ = context.engine  # a backend that is not there is refused at once
+    return answered(question, context, None if folder is None else Path(folder))
+
+
+def answered(question: Question, context: Context, folder: Path | None = None) -> Result:
+    """The result of a question in a context; with a folder it is recorded there, or read if it is there already."""
+    if folder is not None and holds_answer(folder, question):
+        return read_result(folder)
+    began = time.perf_counter()
+    if folder is not None:
+        context = context.recorded_in(open_journal(folder, question), folder)
+    result = question.answer(context)
+    result = replace(result, seconds=time.perf_counter() - began, question=question.options())
+    if folder is not None:
+        result.save_folder(folder)
+        remove_journal(folder)
+    return result
+
+
+def resume(folder: str | Path, *, executor: object = None, progress: Progress = silent) -> Result:
+    """The result of a run folder: read, if the run was complete; else computed from where it was stopped.
+
+    The result is the same, to the last byte, as that of a run that was never stopped. A folder of another version of
+    loynes is refused. An `executor` may do the work, whoever did it before.
+    """
+    asked = read_document(folder)
+    if asked["command"] not in questions():
+        raise UsageError(f"{folder}: a run of {asked['command']!r} cannot be resumed")
+    if complete(folder):
+        return read_result(folder)
+    for what, now in (("version", __version__), ("kernels", FINGERPRINT[:16])):
+        if asked.get(what) != now:
+            raise UsageError(
+                f"{folder}: was begun by another loynes ({what} {asked.get(what)}, this one has {now}): numbers may "
+                "differ; resume it with that one, or begin anew in another folder"
+            )
+    model = {} if asked["model"] is None else {"model": asked["model"]}
+    question = questions()[asked["command"]].of(**model, **asked["options"])
+    return ask(question, folder=folder, executor=executor, progress=progress)

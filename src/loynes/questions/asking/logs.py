@@ -1,0 +1,57 @@
+"""Questions about a recorded workload: where the log is, and how it is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, Field, PlainSerializer
+
+from loynes.errors import UsageError
+from loynes.questions.asking.options import Option, pairs_of
+from loynes.questions.asking.question import Question
+from loynes.traces.read import read_trace
+from loynes.traces.trace import Trace
+
+
+def _source(trace: Any) -> str:
+    return trace.source if isinstance(trace, Trace) else str(trace) if isinstance(trace, str | Path) else "arrays"
+
+
+class AboutLog(Question):
+    """A question about a log."""
+
+    positional: ClassVar[tuple[str, ...]] = ("trace",)
+
+    trace: Annotated[
+        Any,
+        PlainSerializer(_source),
+        Option("A job log: SWF, Slurm's sacct -P, CSV or Parquet; .gz too.", "TRACE"),
+    ]
+    servers: Annotated[
+        int | None, Field(ge=1), Option("How many servers.", default="what the log's header says", unit="servers")
+    ] = None
+    format: Annotated[
+        Literal["swf", "sacct", "csv", "parquet"] | None,
+        Option("Of the log.", "swf|sacct|csv|parquet", default="by name and contents"),
+    ] = None
+    columns: Annotated[
+        dict[str, str],
+        BeforeValidator(pairs_of),
+        Option("Where submit, need, service or wait is. Repeatable.", "NAME=COLUMN", flag="--column", written="pairs"),
+    ] = {}  # noqa: RUF012
+    strict: Annotated[bool, Option("Stop at the first damaged line, instead of counting.")] = False
+
+    @property
+    def subject(self) -> str:
+        return _source(self.trace)
+
+    def recorded(self) -> Trace:
+        """The workload, as it was read."""
+        return read_trace(self.trace, format=self.format, columns=self.columns, strict=self.strict)
+
+    def servers_of(self, recorded: Trace) -> int:
+        servers = recorded.servers if self.servers is None else self.servers
+        if servers is None:
+            raise UsageError(f"servers: {recorded.source} does not say how many there are; give servers")
+        return servers

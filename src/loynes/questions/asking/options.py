@@ -1,0 +1,199 @@
+"""The options that questions share: each with its range, unit and help text, said once.
+
+An option is a field of a question. Its type carries an `Option`: from both come validation, the Python function's
+signature, the command line's options, what a run folder stores, and the command line that gives the same answer again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from loynes.errors import UsageError
+from loynes.model.fields import LARGEST, SMALLEST
+
+# How an option is written: as one value; repeated; as a list (a,b,c or first:last:step); as repeated NAME=VALUE.
+Written = Literal["value", "repeated", "list", "pairs"]
+MOST_VALUES = 10_000
+
+
+@dataclass(frozen=True)
+class Option:
+    """What the command line, help and error messages need to know of a field besides its type and range."""
+
+    help: str
+    metavar: str | None = None
+    flag: str = ""  # by default --the-name
+    written: Written = "value"
+    unit: str = ""
+    must: str = ""  # what a value must be, where the range says it less well
+    default: str = ""  # what no value stands for
+    asked: bool = True  # False: does not change the answer, and is not kept with it
+
+
+def values_of(given: object) -> tuple[Any, ...] | None:
+    """Values that are listed, or written: 0.1:0.9:0.2 (both ends included), or 1,2,5; what is no number stays text."""
+    if given is None:
+        return None
+    if isinstance(given, int | float):
+        return (given,)
+    if not isinstance(given, str):
+        assert isinstance(given, Iterable)
+        return tuple(value.item() if hasattr(value, "item") else value for value in given)
+    if not given.strip():
+        raise UsageError("no values; write first:last:step or a,b,c")
+    if given.count(":") == 2:
+        try:
+            first, last, step = (Decimal(part.strip()) for part in given.split(":"))
+        except InvalidOperation:
+            raise UsageError(f"{given!r}: a range is written first:last:step, all numbers") from None
+        if not (first.is_finite() and last.is_finite() and step.is_finite() and step > 0 and last >= first):
+            raise UsageError(f"{given!r}: the step must be above 0, and the last value not below the first")
+        if (last - first) / step > MOST_VALUES:
+            raise UsageError(f"{given!r}: more than {MOST_VALUES} values")
+        count = int((last - first) / step) + 1
+        return tuple(_number(str(first + k * step)) for k in range(count))
+    return tuple(_number(part.strip()) for part in given.split(","))
+
+
+def _number(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
+
+
+def pairs_of(given: object) -> dict[str, Any]:
+    """NAME=VALUE texts as a dictionary; a dictionary stays."""
+    if isinstance(given, Mapping):
+        return dict(given)
+    pairs = {}
+    for text in given if isinstance(given, Iterable) else ():
+        name, equals, value = str(text).partition("=")
+        if not (name.strip() and equals and value.strip()):
+            raise UsageError(f"{text!r}: must be written like NAME=VALUE")
+        pairs[name.strip()] = value.strip()
+    return pairs
+
+
+def texts_of(given: object) -> object:
+    """One text, or several."""
+    return (given,) if isinstance(given, str) else given
+
+
+def names_of(given: object) -> object:
+    """Names with commas between them, or listed."""
+    return tuple(name.strip() for name in given.split(",") if name.strip()) if isinstance(given, str) else given
+
+
+def _finite(given: tuple[Any, ...] | None) -> tuple[float, ...] | None:
+    if given is not None and not all(isinstance(x, int | float) and 0 <= x < math.inf for x in given):
+        raise UsageError("must be finite times of at least 0")
+    return None if given is None else tuple(float(x) for x in given)
+
+
+def _above_zero(given: tuple[Any, ...] | None) -> tuple[float, ...] | None:
+    if given is not None and not (given and all(isinstance(x, int | float) and x > 0 for x in given)):
+        raise UsageError("must be numbers above 0")
+    return given
+
+
+Rate = Annotated[
+    float | None,
+    Field(ge=SMALLEST, le=LARGEST),
+    Option("Arrival rate, jobs per unit of time.", unit="jobs/time", must="be a finite number above 0"),
+]
+Load = Annotated[
+    float | None,
+    Field(ge=1e-9, allow_inf_nan=False),
+    Option("Arrival rate as a fraction of the threshold, 0 to 1.", must="be at least 1e-9 and below 1"),
+]
+Precision = Annotated[float, Field(gt=0, lt=1), Option("Relative half-width of the overall mean wait to reach.")]
+Samples = Annotated[
+    int | None,
+    Field(ge=2, le=2**32 - 1),
+    Option("Instead: so many observed arrivals (at least) or samples."),
+]
+Exceeds = Annotated[
+    tuple[float, ...],
+    BeforeValidator(lambda given: _finite(values_of(given))),
+    Option("Also P(wait > X). Repeatable.", "X", written="repeated", unit="time"),
+]
+Confidence = Annotated[float, Field(gt=0, lt=1), Option("Confidence of every interval.")]
+Replicas = Annotated[
+    int | None,
+    Field(ge=2, le=100_000),
+    Option("Independent chains (sandwich, forward).", default="128, on a GPU more"),
+]
+BurnIn = Annotated[
+    int | None,
+    Field(ge=0, le=2**62),
+    Option("Jobs to discard in each chain (sandwich, forward).", default="by a pilot", unit="jobs"),
+]
+Confirmations = Annotated[
+    int | None,
+    Field(ge=1, le=8),
+    Option("Equal doublings in a row a sample must show (backward).", default="1"),
+]
+InitialLength = Annotated[
+    int | None,
+    Field(ge=1, le=2**29),
+    Option("First past to try, in jobs (backward).", default="by the model", unit="jobs"),
+]
+Delta = Annotated[
+    float | None,
+    Field(gt=0, lt=0.1),
+    Option("How likely a perfect sample may be none (perfect).", default="1e-9"),
+]
+MaxJobs = Annotated[
+    float | None,
+    Field(ge=1),
+    Option("Extend the run to at most so many simulated jobs.", default="4e9; on a GPU 4e11", unit="jobs"),
+]
+Discipline = Annotated[
+    Literal["fcfs", "reserving", "random"] | None,
+    Option(
+        "Strictly in turn; what the job ahead does not take free for those behind it; or servers at random.",
+        "fcfs|reserving|random",
+    ),
+]
+Seed = Annotated[int, Field(ge=0, le=2**64 - 1), Option("Seed of all randomness.")]
+Backend = Annotated[
+    Literal["auto", "cpu", "cuda", "cuda:64"],
+    Option(
+        "Where to compute: auto takes a GPU for large work; cuda:64 is the GPU in double precision.",
+        "auto|cpu|cuda|cuda:64",
+    ),
+]
+Loads = Annotated[
+    tuple[int | float, ...] | None,
+    BeforeValidator(lambda given: _above_zero(values_of(given))),
+    Option("Fractions of the threshold: 0.1:0.95:0.05 or a,b,c.", "A,B|A:B:STEP", written="list"),
+]
+Rates = Annotated[
+    tuple[int | float, ...] | None,
+    BeforeValidator(lambda given: _above_zero(values_of(given))),
+    Option("Instead: arrival rates.", "A,B|A:B:STEP", written="list", unit="jobs/time"),
+]
+Inflation = Annotated[
+    float,
+    Field(ge=1, allow_inf_nan=False),
+    Option(
+        "How many times too long run times are guessed (by policies that believe in them).",
+        must="be at least 1: a guess is at least as long as the job",
+    ),
+]
+Window = Annotated[int | None, Field(ge=1), Option("How far smash looks.", default="10", unit="jobs")]
+SwapThreshold = Annotated[
+    int | None, Field(ge=1), Option("Idle servers at which quick-swap switches.", default="1", unit="servers")
+]
+EventJobs = Annotated[
+    int | None, Field(ge=1, le=2**40), Option("Observed in each replica.", default="200000", unit="jobs")
+]

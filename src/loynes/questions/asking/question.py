@@ -1,0 +1,134 @@
+"""The base of all questions: a frozen record that validates itself, is saved, and prints itself as a command line."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, Literal, Self, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic.fields import FieldInfo
+
+from loynes.errors import UsageError
+from loynes.execution.context import Context
+from loynes.model import Model, load
+from loynes.questions.asking.options import Option
+from loynes.results.base import Result
+
+_QUESTIONS: dict[str, type[Question]] = {}
+
+
+class Question(BaseModel):
+    """What a person asks. Subclasses have a field for every option, and say how the question is answered."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    command: ClassVar[str] = ""
+    # Fields that are given without a name, in Python and on the command line.
+    positional: ClassVar[tuple[str, ...]] = ("model",)
+    examples: ClassVar[tuple[str, ...]] = ()
+    # Where the command line asks it by an option of another command: that command, and the option's field.
+    asked_by: ClassVar[tuple[str, str] | None] = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.command:
+            _QUESTIONS[cls.command] = cls
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_model(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """Models may be given by name, path or as a dictionary; a discipline that is asked for becomes the model's."""
+        if "model" not in cls.model_fields:
+            return data
+        model = load(data["model"]) if "model" in data else None
+        if model is None:
+            raise UsageError("which model? Give a model file or a built-in name")
+        discipline = data.get("discipline")
+        if discipline in get_args(get_args(cls.model_fields["discipline"].annotation)[0]) if discipline else False:
+            return {k: v for k, v in data.items() if k != "discipline"} | {"model": model.with_discipline(discipline)}
+        return data | {"model": model}
+
+    @classmethod
+    def of(cls, *values: object, **options: object) -> Self:
+        """The question with these options; whatever is wrong with one is said with its name, value and range."""
+        if len(values) > len(cls.positional):
+            raise TypeError(f"{cls.command}() takes {len(cls.positional)} values without a name, not {len(values)}")
+        named = dict(zip(cls.positional, values, strict=False)) | options
+        for name in named:
+            if name not in cls.model_fields:
+                raise TypeError(f"{cls.command}() has no option {name!r}; it has {', '.join(cls.model_fields)}")
+        try:
+            return cls(**named)
+        except ValidationError as error:
+            raise UsageError(_in_words(cls, error)) from None
+
+    @property
+    def subject(self) -> str:
+        """What it is about, as a title."""
+        model = getattr(self, "model", None)
+        return model.label if isinstance(model, Model) else self.command
+
+    def answer(self, context: Context) -> Result:
+        """The result, but for the question itself and the time it took."""
+        raise NotImplementedError
+
+    def options(self) -> dict[str, Any]:
+        """The options that differ from their defaults, as plain data; the model is kept apart."""
+        kept = {n for n in type(self).model_fields if n != "model" and option_of(type(self), n).asked}
+        return self.model_dump(mode="json", include=kept, exclude_defaults=True)
+
+
+def questions() -> dict[str, type[Question]]:
+    """The questions that are loaded, by command."""
+    return _QUESTIONS
+
+
+def option_of(cls: type[Question], name: str) -> Option:
+    """The Option among a field's annotations."""
+    found = next((extra for extra in cls.model_fields[name].metadata if isinstance(extra, Option)), None)
+    return found or Option("")
+
+
+def flag_of(name: str, option: Option) -> str:
+    return option.flag or "--" + name.replace("_", "-")
+
+
+def _in_words(cls: type[Question], error: ValidationError) -> str:
+    """The first thing that is wrong: option, value, and what it must be."""
+    first = error.errors()[0]
+    if not first["loc"]:
+        return str(first["msg"])
+    name = str(first["loc"][0])
+    field, option = cls.model_fields[name], option_of(cls, name)
+    value = first["input"]
+    shown = f"{value:g}" if isinstance(value, float) else repr(value) if isinstance(value, str) else str(value)
+    if first["type"] == "missing":
+        return f"{flag_of(name, option).lstrip('-')}: is needed"
+    return f"{flag_of(name, option).lstrip('-')} {shown}: must {option.must or _range(field, value)}"
+
+
+def _range(field: FieldInfo, value: object) -> str:
+    choices = _choices(field.annotation)
+    if choices:
+        return f"be one of {', '.join(choices)}"
+    limits = {kind: getattr(extra, kind) for extra in field.metadata for kind in ("gt", "ge", "lt", "le")
+              if hasattr(extra, kind)}  # fmt: skip
+    if isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value):
+        if {"gt", "lt"} <= set(limits):
+            return f"be above {limits['gt']:g} and below {limits['lt']:g}"
+        if "ge" in limits and value < limits["ge"]:
+            return f"be at least {limits['ge']}"
+        if "le" in limits and value > limits["le"]:
+            return f"be at most {limits['le']}"
+    return f"be {_kind(field.annotation)}"
+
+
+def _choices(annotation: Any) -> tuple[str, ...]:
+    if get_origin(annotation) is Literal:
+        return tuple(str(choice) for choice in get_args(annotation))
+    return next((found for inner in get_args(annotation) if (found := _choices(inner))), ())
+
+
+def _kind(annotation: Any) -> str:
+    kinds = [annotation, *get_args(annotation)]
+    return "a whole number" if int in kinds else "a number" if float in kinds else "given as docs say"

@@ -1,0 +1,51 @@
+"""What bounds the workload from above at this rate, and how sure is it?"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from loynes.execution.context import Context
+from loynes.model import Model
+from loynes.questions.asking import options
+from loynes.questions.asking.ask import Ask
+from loynes.questions.asking.question import Question
+from loynes.results.records.certified import Certified
+
+
+class Certify(Question):
+    """What bounds the workload from above at this rate: the certificate that `evaluate` rests on, and what it assumes.
+
+    The result is false in a condition where there is none. An unstable rate is refused.
+    """
+
+    command: ClassVar[str] = "certify"
+    examples: ClassVar[tuple[str, ...]] = ("loynes certify one-or-all --load 0.9",)
+
+    model: Model
+    rate: options.Rate = None
+    load: options.Load = None
+    discipline: options.Discipline = None
+    seed: options.Seed = 1
+    backend: options.Backend = "auto"
+    max_jobs: options.MaxJobs = None
+
+    def answer(self, context: Context) -> Certified:
+        from loynes.questions.answering.thresholds import judged_rate
+        from loynes.stationary.certificate import Certificate
+        from loynes.stationary.majorant import certify
+
+        judged = judged_rate(self.model, self.rate, self.load, seed=self.seed, context=context)
+        max_jobs = context.engine.most_jobs if self.max_jobs is None else self.max_jobs
+        bound = certify(self.model, judged.rate, judged.threshold, seed=self.seed, max_jobs=max_jobs, context=context)
+        return Certified(
+            model=self.model.with_rate(judged.rate),
+            rate=judged.rate,
+            threshold=judged.threshold,
+            certificate=bound if isinstance(bound, Certificate) else None,
+            why="" if isinstance(bound, Certificate) else bound.why,
+            seed=self.seed,
+            warnings=judged.warnings,
+        )
+
+
+certify = Ask(Certify, Certified)

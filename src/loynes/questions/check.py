@@ -1,0 +1,43 @@
+"""What can be said of a model without running it?"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from loynes.execution.context import Context
+from loynes.model import Model
+from loynes.questions.asking.ask import Ask
+from loynes.questions.asking.question import Question
+from loynes.results.records.check import Check, KnownThreshold
+
+
+class CheckModel(Question):
+    """Validate a model; ideal rate, offered work, moments, which methods apply."""
+
+    command: ClassVar[str] = "check"
+    examples: ClassVar[tuple[str, ...]] = ("loynes check mine.toml --set arrivals.rate=1.2",)
+
+    model: Model
+
+    def answer(self, context: Context) -> Check:
+        from loynes.inputs.tables import job_table
+        from loynes.kernels.shape import use_runs
+        from loynes.questions.answering.remarks import moment_warnings
+        from loynes.questions.answering.thresholds import cheap_threshold
+
+        model, known = self.model, cheap_threshold(self.model)
+        threshold = None if known is None else KnownThreshold(*known)
+        warnings = moment_warnings(model)
+        if model.rate is not None and model.rate >= model.ideal:
+            warnings += (f"arrivals.rate = {model.rate:g} is at or above the ideal rate {model.ideal:.6g}: unstable",)
+        elif model.rate is not None and threshold is not None and model.rate >= threshold.value:
+            warnings += (
+                f"arrivals.rate = {model.rate:g} is at or above the threshold {threshold.value:.10g}: unstable",
+            )
+        # How the workload of every kind of server is kept.
+        forms = ["run list" if as_runs else "dense vector" for as_runs in use_runs(job_table(model, None))]
+        kernel = forms[0] if len(set(forms)) == 1 else ", ".join(forms)
+        return Check(model=model, kernel=kernel, threshold=threshold, warnings=warnings)
+
+
+check = Ask(CheckModel, Check)

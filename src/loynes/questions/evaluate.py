@@ -1,0 +1,144 @@
+"""How long do jobs wait at this rate, and what does blocking cost?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple, Self
+
+from pydantic import model_validator
+
+from loynes.errors import UsageError
+from loynes.execution.context import Context
+from loynes.model import Model
+from loynes.questions.asking import options
+from loynes.questions.asking.ask import Ask
+from loynes.questions.asking.question import Question
+from loynes.results.records.evaluation import Evaluation
+
+if TYPE_CHECKING:
+    from loynes.questions.answering.methods import Methods, Outcome
+
+Method = Annotated[
+    Literal["sandwich", "perfect", "backward", "forward"],
+    options.Option(
+        "Certified: long chains from both sides, or independent samples. Lower bounds: the paper's samples, or chains "
+        "from empty.",
+        "sandwich|perfect|backward|forward",
+    ),
+]
+# Method -> the options that mean something to it alone.
+OF_METHOD = {
+    "sandwich": ("replicas", "burn_in"),
+    "perfect": ("delta",),
+    "backward": ("confirmations", "initial_length"),
+    "forward": ("replicas", "burn_in"),
+}
+
+
+class Evaluate(Question):
+    """Waits of every class, and the state of the cluster, at one arrival rate.
+
+    `rate` is in jobs per unit of time, `load` a fraction of the threshold; one of them, or the model's own rate.
+    With `samples` so many arrivals (chains, rounded up to whole blocks of jobs) or samples (the rest) are observed;
+    otherwise the run goes on until the overall mean wait's half-width is below `precision` times the mean (or times a
+    thousandth of the mean service, if the wait is smaller than that), or `max_jobs` jobs (4e9; on a GPU 4e11) have been
+    simulated.
+    `exceeds` asks for P(wait > x) at each of its values.
+
+    Methods: `sandwich`, long chains from below and from above, and `perfect`, independent samples that are stationary
+    but for a probability `delta` (1e-9), both with a certificate; where there can be none, they fall back to a lower
+    bound and say so. `forward`, chains from empty, and `backward`, the paper's sub-perfect samples, are lower bounds.
+
+    Sandwich and forward: `replicas` independent chains (128, fewer where they are dear, as many as fill a GPU), each
+    burned in for `burn_in` jobs (by default from a pilot). Backward: samples start `initial_length` jobs ago (long
+    enough, by default, to see every class) and double until `confirmations` (1) successive workloads are equal.
+    """
+
+    command: ClassVar[str] = "evaluate"
+    examples: ClassVar[tuple[str, ...]] = (
+        "loynes evaluate five-class-exponential --load 0.75",
+        "loynes evaluate mine.toml --rate 1.35 --method backward --samples 10000 --json",
+    )
+
+    model: Model
+    rate: options.Rate = None
+    load: options.Load = None
+    method: Method = "sandwich"
+    precision: options.Precision = 0.01
+    samples: options.Samples = None
+    exceeds: options.Exceeds = ()
+    replicas: options.Replicas = None
+    burn_in: options.BurnIn = None
+    confirmations: options.Confirmations = None
+    initial_length: options.InitialLength = None
+    delta: options.Delta = None
+    discipline: options.Discipline = None
+    seed: options.Seed = 1
+    backend: options.Backend = "auto"
+    confidence: options.Confidence = 0.99
+    max_jobs: options.MaxJobs = None
+
+    @model_validator(mode="after")
+    def _of_method(self) -> Self:
+        for name in {name for names in OF_METHOD.values() for name in names}:
+            value = getattr(self, name)
+            if value is not None and name not in OF_METHOD[self.method]:
+                raise UsageError(f"{name.replace('_', '-')} {value}: means nothing to method {self.method!r}")
+        return self
+
+    def answer(self, context: Context) -> Evaluation:
+        return evaluated(self, context).result
+
+
+class Evaluated(NamedTuple):
+    """An evaluation, and what it was made from."""
+
+    result: Evaluation
+    methods: Methods
+    outcome: Outcome
+
+
+def evaluated(question: Evaluate, context: Context) -> Evaluated:
+    from loynes.inputs.tables import job_table
+    from loynes.questions.answering.methods import DELTA, Methods, cpu_seconds
+    from loynes.questions.answering.remarks import moment_warnings
+    from loynes.questions.answering.thresholds import judged_rate
+
+    q, model = question, question.model
+    judged = judged_rate(model, q.rate, q.load, seed=q.seed, context=context)
+    table = job_table(model, judged.rate)
+    context = context.for_work(cpu_seconds(table, judged.load, q.precision, q.samples, q.confidence), table)
+    max_jobs = context.engine.most_jobs if q.max_jobs is None else q.max_jobs
+    methods = Methods(
+        model, judged.rate, judged.threshold, q.precision, q.samples, q.exceeds, q.confidence, max_jobs, q.seed, context
+    )
+    match q.method:
+        case "sandwich":
+            outcome = methods.sandwich(q.replicas, q.burn_in)
+        case "perfect":
+            outcome = methods.perfect(q.delta or DELTA)
+        case "backward":
+            outcome = methods.backward(q.confirmations or 1, q.initial_length)
+        case _:
+            outcome = methods.forward(q.replicas, q.burn_in)
+    result = Evaluation(
+        model=model.with_rate(judged.rate),
+        rate=judged.rate,
+        threshold=judged.threshold,
+        method=outcome.method,
+        overall=outcome.measures.overall,
+        classes=outcome.measures.classes,
+        system=outcome.measures.system,
+        confidence=q.confidence,
+        replicas=outcome.replicas,
+        jobs=outcome.jobs,
+        seed=q.seed,
+        backend=context.engine.name,
+        details={"threshold": judged.source} | outcome.details,
+        certificate=outcome.certificate,
+        why=outcome.why,
+        warnings=(*judged.warnings, *moment_warnings(model), *outcome.warnings, *methods.shortfalls(outcome)),
+    )
+    return Evaluated(result, methods, outcome)
+
+
+evaluate = Ask(Evaluate, Evaluation)

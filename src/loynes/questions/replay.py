@@ -1,0 +1,83 @@
+"""What would a recorded workload have met on this cluster, first come, first served or under another policy?"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from loynes.errors import TraceError, UsageError
+from loynes.execution.context import Context
+from loynes.model.cluster import MOST_SERVERS
+from loynes.questions.asking import options
+from loynes.questions.asking.ask import Ask
+from loynes.questions.asking.logs import AboutLog
+from loynes.questions.asking.options import Option
+from loynes.questions.simulate import PolicyOption
+from loynes.results.records.replay import Replay
+
+WINDOWS = 24
+MOST_WINDOWS = 100_000
+
+
+class AskReplay(AboutLog):
+    """Run a recorded workload: first come, first served by the recurrence, or event by event under another policy.
+
+    `trace` is a job log, or what `read_trace` reads. `servers` is by default what the log's header says; jobs that need
+    more are skipped and counted. `classes` names a label of the trace to group jobs by, instead of their need.
+    `windows` is how many equal windows of time the series has (24). Time averages are over the time from the first
+    submission to the last end. Policies are those of `simulate`; those that believe in run times believe in the
+    requested ones where the log has them, and else in the true ones; or in `inflation` times the true ones.
+    """
+
+    command: ClassVar[str] = "replay"
+    examples: ClassVar[tuple[str, ...]] = (
+        "loynes replay log.swf.gz --servers 128 --by queue",
+        "loynes replay log.swf.gz --policy easy",
+        "loynes replay jobs.csv --servers 64 --column submit=arrival_time --column need=cores -o jobs.parquet",
+    )
+
+    classes: Annotated[str | None, Option("Classes by a column of the log: queue, user, ...", "LABEL", flag="--by")] = (
+        None
+    )
+    policy: PolicyOption = "fcfs"
+    inflation: Annotated[
+        float | None,
+        Field(ge=1, allow_inf_nan=False),
+        Option(
+            "Run times are believed so many times too long.",
+            default="requested ones",
+            must="be at least 1: a guess is at least as long as the job",
+        ),
+    ] = None
+    window: options.Window = None
+    threshold: options.SwapThreshold = None
+    option: Annotated[int | None, Option("The number that a policy of your own takes.")] = None
+    windows: Annotated[
+        int | None,
+        Field(ge=1, le=MOST_WINDOWS),
+        Option("Also show a series of so many windows of time.", default="24, not shown"),
+    ] = None
+
+    def answer(self, context: Context) -> Replay:
+        context.progress(0.0, "reading")
+        recorded = self.recorded()
+        servers = self.servers_of(recorded)
+        if not 1 <= servers <= MOST_SERVERS:
+            raise UsageError(f"servers {servers}: must be between 1 and {MOST_SERVERS}")
+        jobs = recorded.fitting(servers)
+        if jobs.jobs == 0:
+            raise TraceError(
+                f"{recorded.source}: every one of its {recorded.jobs} jobs needs more than {servers} servers"
+            )
+        context.progress(0.5, f"{recorded.jobs} jobs")
+        # Compiled code is loaded only now: a file that cannot be read is refused at once.
+        from loynes.questions.answering.orders import order_of
+        from loynes.questions.answering.replaying import replay_trace
+
+        numbers: dict[str, Any] = {"window": self.window, "threshold": self.threshold, "option": self.option}
+        order = order_of(self.policy, numbers, 1.0 if self.inflation is None else self.inflation)
+        return replay_trace(jobs, servers, self.classes, self.windows or WINDOWS, order, self.inflation)
+
+
+replay = Ask(AskReplay, Replay)

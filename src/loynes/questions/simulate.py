@@ -1,0 +1,257 @@
+"""Event by event: what another policy would do, and how the cluster gets from one state to another."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BeforeValidator, Field, PlainSerializer
+
+from loynes.errors import UnstableError, UsageError
+from loynes.execution.context import Context
+from loynes.model import Model
+from loynes.questions.answering.thresholds import JudgedRate, judged_rate, stated_rate, unjudged_rate
+from loynes.questions.asking import options
+from loynes.questions.asking.ask import Ask
+from loynes.questions.asking.options import Option, values_of
+from loynes.questions.asking.question import Question
+from loynes.results.records.simulation import Simulation
+
+if TYPE_CHECKING:
+    from loynes.kernels.events.engine import ReplicaRecord
+    from loynes.questions.answering.orders import Order
+
+REPLICAS = 32
+JOBS = 200_000
+# With moments to look at, replicas are what there is to average over.
+REPLICAS_AT_MOMENTS = 512
+# Moments, equally apart, where only a horizon is given.
+MOMENTS = 10
+# Replicas that a precision may take.
+MOST_REPLICAS = 20_000
+STARTS = ("empty", "stationary")
+
+Array = NDArray[np.float64]
+
+
+def _times(given: object) -> tuple[float, ...]:
+    times = values_of(given) or ()
+    if not all(isinstance(x, int | float) for x in times):
+        raise UsageError(f"--at {given!r}: must be times, such as 10,100,1000")
+    ordered = tuple(sorted({float(x) for x in times}))
+    if ordered and not (ordered[0] >= 0 and math.isfinite(ordered[-1])):
+        raise UsageError("at: must be finite times of at least 0")
+    return ordered
+
+
+PolicyOption = Annotated[
+    Any, PlainSerializer(str), Option("Who starts next: a name (loynes policies) or a file of your own (.py).")
+]
+
+
+class Simulate(Question):
+    """Event by event under any policy, from any state, also over time.
+
+    `policy` is a name (loynes.policies() has them all), a file of your own that registers one (.py), or a function
+    f(floor, option). Policies that believe in run times guess them `inflation` times too long; smash takes a `window`,
+    quick-swap a `threshold`, a policy of your own its `option`. The jobs are those of the recurrence: same seed, same
+    arrivals, needs and services. `load` is a fraction of the threshold of first come, first served; other policies may
+    take more.
+
+    Replicas start `empty`; or `stationary`, in states that are perfect samples under first come, first served, running
+    jobs and the line; or with the workloads of a file that `sample` wrote, which servers are busy with while nobody is
+    in line. `burn_in` jobs a replica are left out (a quarter of `jobs`, none from stationary). With a `precision`,
+    replicas are added until the mean wait's relative half-width is below it.
+
+    With a `horizon`, or moments `at`, every replica runs from 0 to that time, through the model's scenario if it has
+    one; averages are over all jobs that arrive until then, and over that time. The rate may be an unstable one.
+    """
+
+    command: ClassVar[str] = "simulate"
+    examples: ClassVar[tuple[str, ...]] = (
+        "loynes simulate five-class-exponential --policy easy --load 0.75",
+        "loynes simulate five-class-exponential --load 0.75 --from stationary --at 10,100,1000",
+        "loynes simulate five-class-exponential --load 0.7 --from stationary --horizon 2000 "
+        "--set 'scenario=[{from=200, until=400, lost=\"10%\"}]'",
+        "loynes simulate five-class-exponential --policy examples/my_policy.py --load 0.75",
+    )
+
+    model: Model
+    policy: PolicyOption = "fcfs"
+    rate: options.Rate = None
+    load: options.Load = None
+    start: Annotated[
+        str,
+        BeforeValidator(str),
+        Option("The state replicas begin in.", "empty|stationary|FILE", flag="--from"),
+    ] = "empty"
+    horizon: Annotated[
+        float | None,
+        Field(gt=0, allow_inf_nan=False),
+        Option("From time 0 to T, through the model's scenario.", "T", unit="time", must="be a finite time above 0"),
+    ] = None
+    at: Annotated[
+        tuple[float, ...],
+        BeforeValidator(_times),
+        Option("The state at these times.", "T1,T2,...", written="list", unit="time", default="tenths of T"),
+    ] = ()
+    window: options.Window = None
+    threshold: options.SwapThreshold = None
+    option: Annotated[int | None, Option("The number that a policy of your own takes.")] = None
+    inflation: options.Inflation = 1.0
+    jobs: options.EventJobs = None
+    replicas: Annotated[
+        int | None, Field(ge=2, le=100_000), Option("Independent runs.", default="32, with a horizon 512")
+    ] = None
+    burn_in: Annotated[
+        int | None,
+        Field(ge=0, le=2**62),
+        Option("Jobs to leave out first.", default="a quarter of --jobs", unit="jobs"),
+    ] = None
+    precision: Annotated[
+        float | None,
+        Field(gt=0, lt=1),
+        Option("Add replicas until the mean wait is known so well (relative half-width).", default="--replicas only"),
+    ] = None
+    seed: options.Seed = 1
+    confidence: options.Confidence = 0.99
+
+    def answer(self, context: Context) -> Simulation:
+        from loynes.estimators.events import SOON
+        from loynes.kernels.events.engine import run_replicas
+        from loynes.questions.answering.events import BURNED_IN, event_task, simulation_of, unended_jobs
+        from loynes.questions.answering.orders import check_order, order_of
+        from loynes.questions.answering.scenario import changes_of
+
+        options = {"window": self.window, "threshold": self.threshold, "option": self.option}
+        order = order_of(self.policy, options, self.inflation)
+        moments, horizon = self._moments()
+        model = self.model
+        warnings = check_order(model, order)
+        if horizon is None and model.scenario:
+            raise UsageError("the model has a scenario: say until when to follow it, --horizon T")
+        if horizon is not None and (self.jobs is not None or self.burn_in is not None):
+            raise UsageError(
+                "jobs and burn-in: mean nothing with a horizon: all jobs that arrive until then are observed"
+            )
+        judged = event_rate(model, order, self.rate, self.load, judged=horizon is None, seed=self.seed, context=context)
+        count = self.replicas or (REPLICAS if horizon is None else REPLICAS_AT_MOMENTS)
+        jobs = JOBS if self.jobs is None else self.jobs
+        burn_in = self.burn_in
+        if burn_in is None:
+            burn_in = int(BURNED_IN * jobs) if self.start == "empty" and horizon is None else 0
+        replicas: list[ReplicaRecord] = []
+        while count:
+            numbers = np.arange(len(replicas), len(replicas) + count)
+            begun, remarks = self._start(judged, numbers, context)
+            context.progress(0.0, f"{order.label}, {count} replicas")
+            events = event_task(
+                model, judged.rate, order, seed=self.seed, replicas=numbers, burn_in=burn_in, jobs_observed=jobs,
+                horizon=horizon, at=moments, soon=SOON / judged.rate, changes=changes_of(model), **begun,
+            )  # fmt: skip
+            replicas += run_replicas(events, context.engine)
+            count = self._more(replicas)
+        warnings += remarks + unended_jobs(replicas, order)
+        return simulation_of(
+            model, judged.rate, order, replicas, self.confidence, seed=self.seed, start=self.start, horizon=horizon,
+            moments=moments, burn_in=burn_in, warnings=warnings,
+        )  # fmt: skip
+
+    def _more(self, replicas: list[ReplicaRecord]) -> int:
+        """How many replicas to add: none, or so many that the mean wait should be known as well as it is to be."""
+        if self.precision is None:
+            return 0
+        from loynes.estimators.events import mean_wait
+
+        mean = mean_wait(replicas, self.confidence)
+        short = mean.relative / self.precision if mean.estimate > 0 else 0.0
+        wanted = len(replicas) * min(3.0, 1.1 * short * short - 1.0) if short > 1.0 else 0.0
+        return int(min(math.ceil(wanted), MOST_REPLICAS - len(replicas)))
+
+    def _moments(self) -> tuple[Array, float | None]:
+        """Moments in order, and the horizon: each by default from the other."""
+        times, horizon = np.array(self.at), self.horizon
+        if horizon is None:
+            if not len(times):
+                return times, None
+            if times[-1] == 0:
+                raise UsageError("at 0: say a horizon, too")
+            return times, float(times[-1])
+        if len(times) and times[-1] > horizon:
+            raise UsageError(f"at {times[-1]:g}: is after the horizon, {horizon:g}")
+        tenths: Array = np.arange(1.0, MOMENTS + 1) * (horizon / MOMENTS)
+        return times if len(times) else tenths, float(horizon)
+
+    def _start(
+        self, judged: JudgedRate, numbers: NDArray[np.int64], context: Context
+    ) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """The state replicas begin with, as the task has it, and warnings."""
+        if self.start == "empty":
+            return {}, judged.warnings
+        if self.start != "stationary":
+            return {"workload": _read_workloads(Path(self.start), self.model, numbers)}, judged.warnings
+        from loynes.inputs.tables import job_table
+        from loynes.questions.answering.methods import DELTA
+        from loynes.stationary.backward import backward_samples
+        from loynes.stationary.certificate import Certificate
+        from loynes.stationary.majorant import certify
+        from loynes.stationary.perfect import perfect_samples
+
+        if math.isnan(judged.threshold.estimate):
+            steady = self.model.model_copy(update={"scenario": None})
+            judged = judged_rate(steady, judged.rate, None, seed=self.seed, context=context)
+        table, warnings, seed = job_table(self.model, judged.rate), judged.warnings, self.seed
+        certificate = certify(self.model, judged.rate, judged.threshold, seed=seed, max_jobs=4e9, context=context)
+        ways: dict[str, Any] = {"seed": seed, "first": int(numbers[0]), "engine": context.engine}
+        if isinstance(certificate, Certificate):
+            batches = perfect_samples(table, certificate, len(numbers), delta=DELTA, **ways)
+        else:
+            batches = backward_samples(table, len(numbers), **ways)
+            why = certificate.why
+            warnings += (f"no certificate, replicas start from backward samples, which are lower bounds: {why}",)
+        return {"history": np.concatenate([batch.length for batch in batches])}, warnings
+
+
+def event_rate(
+    model: Model, order: Order, rate: float | None, load: float | None, *, judged: bool, seed: int, context: Context
+) -> JudgedRate:
+    """Other policies may take more than first come, first served; none, if the rate is judged, more than the ideal."""
+    steady = model.model_copy(update={"scenario": None})
+    strict = order.policy == "fcfs" and judged
+    if load is not None and rate is None and not strict:
+        # A load of any size is a multiple of the threshold, which is asked for at a load below 1.
+        threshold = judged_rate(steady, None, min(load, 0.9), seed=seed, context=context).threshold
+        rate, load = load * threshold.estimate, None
+    if strict or load is not None:
+        return judged_rate(steady, rate, load, seed=seed, context=context)
+    rate = stated_rate(model, rate)
+    if judged and rate >= model.ideal:
+        raise UnstableError(f"rate {rate:g} is unstable: {model.size} take less than {model.ideal:.6g} even unblocked")
+    return unjudged_rate(model, rate)
+
+
+def _read_workloads(path: Path, model: Model, numbers: NDArray[np.int64]) -> Array:
+    """Rows of a file of samples, over and over if there are fewer than replicas."""
+    if not path.is_file():
+        raise UsageError(f"start {str(path)!r}: must be {', '.join(STARTS)}, or a .parquet or .csv file of samples")
+    try:
+        if path.suffix.lower() == ".parquet":
+            import pyarrow.parquet as pq
+
+            table = pq.read_table(path)
+            columns = [name for name in table.column_names if name.startswith("workload")]
+            parts = [np.array(table[name].to_pylist(), np.float64) for name in columns]
+            rows = np.concatenate(parts, axis=1)
+        else:
+            rows = np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2)[:, 3:]
+    except (OSError, ValueError, ImportError) as error:
+        raise UsageError(f"{path}: is no file of samples: {error}") from None
+    if rows.shape[1] != model.servers or not len(rows):
+        raise UsageError(f"{path}: has workloads of {rows.shape[1]} servers, the model {model.servers}")
+    return np.ascontiguousarray(rows[numbers % len(rows)])
+
+
+simulate = Ask(Simulate, Simulation)

@@ -1,0 +1,132 @@
+"""The same question at many rates, or of a model changed in many ways."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, cast
+
+from pydantic import BeforeValidator, Field
+
+from loynes.errors import UnstableError, UsageError
+from loynes.execution.context import Context
+from loynes.model import Model, load
+from loynes.questions.asking import options
+from loynes.questions.asking.ask import Ask, answered
+from loynes.questions.asking.options import Option, pairs_of, values_of
+from loynes.questions.asking.question import Question
+from loynes.questions.evaluate import Evaluate, Method
+from loynes.results.records.evaluation import Evaluation
+from loynes.results.records.sweep import Point, Sweep
+
+MOST_POINTS = 10_000
+# The options that every point's own question has.
+SHARED = ("method", "precision", "samples", "exceeds", "confidence", "replicas", "max_jobs", "seed", "backend")
+
+
+def _axes(given: object) -> dict[str, tuple[Any, ...]]:
+    """What is varied -> values."""
+    axes = {path: values_of(values) or () for path, values in pairs_of(given).items()}
+    for path, values in axes.items():
+        if not values:
+            raise UsageError(f"{path}: no values")
+    return axes
+
+
+class AskSweep(Question):
+    """Waits and losses at many rates, or of a model changed in many ways, each as `evaluate` gives them.
+
+    `loads` are fractions of each point's own threshold, `rates` jobs per unit of time; one of them, or the model's own
+    rate. `vary` changes the model: {"classes.T15.service.mean": [5, 10]}. All combinations are evaluated. Values are
+    lists, or texts as on the command line ("0.1:0.95:0.05", "1,2,5"). The same seed at every point means the same jobs
+    as far as models have them in common, so that differences between points are smaller than their intervals say.
+    A point that is unstable has no result, and says why. In a run folder every point is a run of its own.
+    """
+
+    command: ClassVar[str] = "sweep"
+    examples: ClassVar[tuple[str, ...]] = (
+        "loynes sweep five-class-exponential --loads 0.1:0.9:0.2",
+        "loynes sweep mine.toml --rates 1,1.2,1.4 --vary classes.T15.service.mean=5,10 -o sweep.csv",
+    )
+
+    model: Model
+    loads: options.Loads = None
+    rates: options.Rates = None
+    vary: Annotated[
+        dict[str, tuple[Any, ...]],
+        BeforeValidator(_axes),
+        Option("Change the model: servers=16:32:4. Repeatable.", "PATH=VALUES", written="pairs"),
+    ] = {}  # noqa: RUF012
+    method: Method = "sandwich"
+    precision: Annotated[
+        float, Field(gt=0, lt=1), Option("Relative half-width of the overall mean wait to reach at every point.")
+    ] = 0.02
+    samples: options.Samples = None
+    exceeds: options.Exceeds = ()
+    replicas: options.Replicas = None
+    discipline: options.Discipline = None
+    seed: options.Seed = 1
+    backend: options.Backend = "auto"
+    confidence: options.Confidence = 0.99
+    max_jobs: options.MaxJobs = None
+
+    def answer(self, context: Context) -> Sweep:
+        if self.loads is not None and self.rates is not None:
+            raise UsageError("give loads or rates, not both")
+        axes: dict[str, tuple[Any, ...]] = dict(self.vary)
+        axes |= {name: given for name, given in (("load", self.loads), ("rate", self.rates)) if given is not None}
+        if not axes:
+            raise UsageError("nothing to sweep: give loads, rates or something to vary")
+        if (count := math.prod(len(values) for values in axes.values())) > MOST_POINTS:
+            raise UsageError(f"{count} points: at most {MOST_POINTS}")
+        configs = [dict(zip(axes, chosen, strict=True)) for chosen in itertools.product(*axes.values())]
+        # Every model is made before anything runs: a wrong path or value is refused at once.
+        models = [load(self.model, [f"{path}={config[path]}" for path in self.vary]) for config in configs]
+        points = [
+            self._point(number, config, model, context.part(number / count, 1 / count, _name(number, count, config)))
+            for number, (config, model) in enumerate(zip(configs, models, strict=True))
+        ]
+        return Sweep(
+            model=self.model,
+            vary=tuple(axes),
+            points=tuple(points),
+            confidence=self.confidence,
+            seed=self.seed,
+            warnings=_warnings(points),
+        )
+
+    def _point(self, number: int, config: dict[str, Any], model: Model, context: Context) -> Point:
+        context.progress(0.0, "")
+        at = {name: config[name] for name in ("load", "rate") if name in config}
+        question = Evaluate.of(model, **at, **{name: getattr(self, name) for name in SHARED})
+        try:
+            result = answered(question, context, _place(context, "points", f"{number:05d}"))
+        except UnstableError as error:
+            return Point(config, None, str(error))
+        return Point(config, cast(Evaluation, result))
+
+
+def _place(context: Context, *names: str) -> Path | None:
+    return None if context.folder is None else context.folder.joinpath(*names)
+
+
+def _name(number: int, count: int, config: Mapping[str, Any]) -> str:
+    where = ", ".join(f"{name.rsplit('.', 1)[-1]} {value}" for name, value in config.items())
+    return f"{number + 1} of {count}: {where}"
+
+
+def _warnings(points: list[Point]) -> tuple[str, ...]:
+    """What points warn of, each text once, with how many say so; unstable ones first."""
+    texts: dict[str, int] = {}
+    for point in points:
+        for text in point.result.warnings if point.result else ():
+            head = text.split(" (")[0]
+            texts[head] = texts.get(head, 0) + 1
+    unstable = sum(point.result is None for point in points)
+    first = (f"{unstable} of {len(points)} points are unstable: no result there",) if unstable else ()
+    return first + tuple(f"{count} of {len(points)} points: {text}" for text, count in texts.items())
+
+
+sweep = Ask(AskSweep, Sweep)

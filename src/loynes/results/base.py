@@ -1,0 +1,248 @@
+"""The base of all results: frozen records that are shown, saved and read back in one way.
+
+A result is its fields. JSON has all of them, and the properties listed in `derived`; whatever is saved as JSON reads
+back equal. Subclasses say what their tables are; files, pandas, notebooks, plots and pages follow from these.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+
+from pydantic import BeforeValidator, PlainSerializer, TypeAdapter
+
+from loynes._version import __version__
+from loynes.errors import LoynesError, UsageError
+from loynes.model.cluster import Model
+from loynes.results.files import check_writable, is_file_path, is_picture, whole_file, write_text
+from loynes.results.table import Table
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+    from matplotlib.axes import Axes
+
+# A model is saved with its name and hash; seconds that a file does not say are not a number.
+SavedModel = Annotated[
+    Model,
+    PlainSerializer(lambda model: model.identity()),
+    BeforeValidator(lambda data: Model.model_validate(data["definition"]) if isinstance(data, dict) else data),
+]
+# A result within another is saved as it is by itself.
+Nested = PlainSerializer(lambda result: None if result is None else result.to_dict())
+Seconds = Annotated[float, BeforeValidator(lambda value: math.nan if value is None else value)]
+# Keys of what may differ between two runs of the same question.
+TIMINGS = ("seconds", "read_seconds")
+
+RUN, RESULT, TIMING, MODEL = "run.json", "result.json", "timing.json", "model.toml"
+
+_RESULTS: dict[str, type[Result]] = {}
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Result:
+    """An answer: what was asked (but for the model), what it rests on, and how long it took."""
+
+    command: ClassVar[str] = ""
+    derived: ClassVar[tuple[str, ...]] = ()
+    optional: ClassVar[tuple[str, ...]] = ("exceeds", "resources")  # left out of JSON where there is nothing of it
+
+    question: dict[str, Any] = field(default_factory=dict)
+    seed: int | None = None
+    seconds: Seconds = field(default=math.nan, compare=False)
+    warnings: tuple[str, ...] = ()
+    version: str = __version__
+
+    def __init_subclass__(cls) -> None:
+        _RESULTS[cls.command] = cls
+
+    # What subclasses say.
+
+    @property
+    def title(self) -> str:
+        """What it is about, in a few words."""
+        raise NotImplementedError
+
+    @property
+    def headline(self) -> str:
+        """The answer in a line."""
+        raise NotImplementedError
+
+    @property
+    def summary(self) -> Table:
+        """The answer as a table."""
+        raise NotImplementedError
+
+    @property
+    def tables(self) -> list[Table]:
+        """What the terminal shows."""
+        return [self.summary]
+
+    @property
+    def footer(self) -> str:
+        """How it was obtained, in a line or a few."""
+        return ""
+
+    @property
+    def flat(self) -> Table:
+        """What a .csv file holds."""
+        return self.tidy
+
+    @property
+    def tidy(self) -> Table:
+        """One number a row, with its interval: what a .parquet file and a data frame hold."""
+        return self.summary
+
+    # What follows from it.
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON, which has no infinities: they become null."""
+        data: dict[str, Any] = {"command": self.command} | _adapter(type(self)).dump_python(self, mode="json")
+        if data["seed"] is None:
+            del data["seed"]
+        return _plain(data | {name: getattr(self, name) for name in self.derived}, self.optional)  # type: ignore[no-any-return]
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        return _adapter(cls).validate_python(data)  # type: ignore[no-any-return]
+
+    def to_json(self) -> str:
+        return dump(self.to_dict())
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The tidy table as a data frame."""
+        try:
+            import pandas
+        except ImportError:
+            raise UsageError("data frames need pandas: pip install pandas") from None
+        return pandas.DataFrame(list(self.tidy.numbers.rows), columns=list(self.tidy.numbers.columns))
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The tidy table as an Arrow table."""
+        return self.tidy.numbers.to_arrow()
+
+    def save(self, path: str | Path) -> None:
+        """A .json, .csv, .parquet, .html, .png, .svg or .pdf file, by the ending of its path, else a run folder."""
+        target = Path(path)
+        check_writable(target)
+        match target.suffix.lower():
+            case ".json":
+                write_text(target, self.to_json())
+            case ".csv":
+                write_text(target, self.flat.to_csv())
+            case ".parquet":
+                write_parquet(self.tidy, target)
+            case ".html":
+                self.report(target)
+            case _ if is_picture(target):
+                from loynes.results.charts.drawing import save_picture
+
+                save_picture(self, target)
+            case ending if is_file_path(target):
+                raise UsageError(f"{path}: {self.command} is not written to {ending}")
+            case _:
+                self.save_folder(target)
+
+    def save_folder(self, folder: Path) -> None:
+        """result.json, which is the same for the same work, timing.json and, where there is a model, model.toml."""
+        folder.mkdir(parents=True, exist_ok=True)
+        data = self.to_dict()
+        if isinstance(model := getattr(self, "model", None), Model):
+            write_text(folder / MODEL, model.to_toml())
+        write_text(folder / TIMING, dump({name: data[name] for name in TIMINGS if name in data}))
+        write_text(folder / RESULT, dump(without_timings(data)))
+
+    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
+        """Its first chart; returns the matplotlib axes."""
+        from loynes.results.charts.drawing import picture
+
+        return picture(self, ax, **options)
+
+    def report(self, path: str | Path | None = None) -> str:
+        """The page of the result as HTML, written to a file if one is given."""
+        # The one door to a room on the right: pages are made of results, and results offer their page.
+        page: str = import_module("loynes.report").page(self)
+        if path is not None:
+            write_text(path, page)
+        return page
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.title}: {self.headline}>"
+
+    def _repr_html_(self) -> str:
+        return "".join(table._repr_html_() for table in self.tables)
+
+
+_ADAPTERS: dict[str, TypeAdapter[Any]] = {}
+
+
+def _adapter(cls: type[Result]) -> TypeAdapter[Any]:
+    if cls.command not in _ADAPTERS:
+        _ADAPTERS[cls.command] = TypeAdapter(cls)
+    return _ADAPTERS[cls.command]
+
+
+def _plain(value: Any, optional: tuple[str, ...]) -> Any:
+    """Without numbers that JSON does not have, and without what is optional and empty."""
+    if isinstance(value, dict):
+        return {k: _plain(v, optional) for k, v in value.items() if not (k in optional and v == {})}
+    if isinstance(value, list | tuple):
+        return [_plain(inner, optional) for inner in value]
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def dump(data: dict[str, Any]) -> str:
+    return json.dumps(data, indent=2, allow_nan=False) + "\n"
+
+
+def without_timings(data: Any) -> Any:
+    """Without how long anything took, however deep."""
+    if isinstance(data, dict):
+        return {name: without_timings(value) for name, value in data.items() if name not in TIMINGS}
+    return [without_timings(value) for value in data] if isinstance(data, list) else data
+
+
+def write_parquet(table: Table, path: str | Path) -> None:
+    """A table of plain cells as a Parquet file; the columns' types are those of their cells."""
+    contents = table.numbers.to_arrow()
+    import pyarrow.parquet as pq
+
+    with whole_file(path) as draft:
+        pq.write_table(contents, draft)
+
+
+def read_result(path: str | Path) -> Result:
+    """A result saved as .json, or the result of a run folder."""
+    # Results are known once their modules are loaded; questions load them all.
+    import_module("loynes.questions.asking.register").load_all()
+    source = Path(path)
+    timing = source / TIMING
+    source = source / RESULT if source.is_dir() else source
+    try:
+        data = json.loads(source.read_text(encoding="utf-8"))
+        if timing.exists():
+            data |= json.loads(timing.read_text(encoding="utf-8"))
+        if data["command"] == "sample" and "path" not in data:
+            data["path"] = str(path)  # a run folder can be moved: what is in it does not say where it is
+        return _RESULTS[data["command"]].from_dict(data)
+    except OSError as error:
+        raise LoynesError(f"{source}: cannot be read: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise LoynesError(f"{source}: not a result of loynes ({error.__class__.__name__}: {error})") from None
+
+
+def results() -> dict[str, type[Result]]:
+    """The kinds of results that are loaded, by command."""
+    return {command: cls for command, cls in _RESULTS.items() if command}
+
+
+def how_sure(confidence: float, replicas: int | None = None) -> str:
+    """The intervals in a few words."""
+    text = f"{100 * confidence:.7g}% intervals"
+    return text if replicas is None else f"{text} from {replicas} replicas"

@@ -1,0 +1,1 @@
+"""The answers themselves, one file a kind."""

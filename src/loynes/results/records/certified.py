@@ -1,0 +1,52 @@
+"""The answer of `certify`: what bounds the workload from above at a rate, or why nothing does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from loynes.estimate import Estimate
+from loynes.results.base import Result, SavedModel
+from loynes.results.table import Table
+from loynes.stationary.certificate import Certificate
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Certified(Result):
+    """False in a condition where there is no certificate; printed, it says what was assumed and how sure it is."""
+
+    command: ClassVar[str] = "certify"
+    derived: ClassVar[tuple[str, ...]] = ("load",)
+
+    model: SavedModel
+    rate: float
+    threshold: Estimate
+    certificate: Certificate | None
+    why: str = ""
+
+    @property
+    def load(self) -> float:
+        return self.rate / self.threshold.estimate
+
+    def __bool__(self) -> bool:
+        return self.certificate is not None
+
+    def __str__(self) -> str:
+        return f"no certificate: {self.why}" if self.certificate is None else str(self.certificate)
+
+    @property
+    def title(self) -> str:
+        return f"{self.model.label}: certificate at rate {self.rate:.6g} ({self.load:.1%} of the threshold)"
+
+    @property
+    def headline(self) -> str:
+        return f"none: {self.why}" if self.certificate is None else f"theta {self.certificate.theta:.6g}"
+
+    @property
+    def summary(self) -> Table:
+        rows = [("none", self.why)] if self.certificate is None else self.certificate.figures
+        return Table(self.title, ("quantity", "value"), tuple(rows))
+
+    @property
+    def footer(self) -> str:
+        return str(self)

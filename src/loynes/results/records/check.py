@@ -1,0 +1,200 @@
+"""The answer of `check`: what can be said of a model without running it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from loynes.model import JobClass, Poisson
+from loynes.results.base import Result, SavedModel
+from loynes.results.table import Table
+from loynes.stationary.majorant import heavy_tail
+
+
+@dataclass(frozen=True)
+class KnownThreshold:
+    """An exact threshold, and where it comes from."""
+
+    value: float
+    source: str
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Check(Result):
+    """A validated model and its exact figures."""
+
+    command: ClassVar[str] = "check"
+    derived: ClassVar[tuple[str, ...]] = (
+        "ideal", "mean_service", "work", "works", "bottleneck", "special_case", "arrivals", "rate", "offered",
+        "classes", "methods",
+    )  # fmt: skip
+    optional: ClassVar[tuple[str, ...]] = ("works",)
+
+    model: SavedModel
+    kernel: str
+    threshold: KnownThreshold | None  # None where only sampling gives it
+
+    @property
+    def title(self) -> str:
+        return f"{self.model.label}: {self.model.size}"
+
+    @property
+    def headline(self) -> str:
+        return f"ideal rate {self.model.ideal:.6g}, threshold {self._threshold}"
+
+    @property
+    def ideal(self) -> float:
+        return self.model.ideal
+
+    @property
+    def mean_service(self) -> float:
+        return self.model.mean_service
+
+    @property
+    def work(self) -> float:
+        return self.model.work
+
+    @property
+    def works(self) -> dict[str, float]:
+        m = self.model
+        return dict(zip(m.kinds, m.works, strict=True)) if m.resources else {}
+
+    @property
+    def bottleneck(self) -> str:
+        return self.model.kinds[self.model.bottleneck]
+
+    @property
+    def rate(self) -> float | None:
+        return self.model.rate
+
+    @property
+    def offered(self) -> float | None:
+        return None if self.model.rate is None else self.model.rate * self.model.work
+
+    @property
+    def classes(self) -> dict[str, dict[str, Any]]:
+        return {
+            c.label: {
+                "need": c.asked,
+                "probability": c.probability,
+                "mean": c.service.mean,
+                "variance": c.service.variance,
+                "highest_moment": c.service.highest_moment,
+                "light_tail": c.service.light_tail,
+            }
+            for c in self.model.classes
+        }
+
+    @property
+    def methods(self) -> dict[str, str]:
+        """Method -> yes, or why not."""
+        heavy = heavy_tail(self.model)
+        certified = "yes" if heavy is None else f"no: {heavy}"
+        lower = "yes, a lower bound"
+        return {"stability": "yes", "sandwich": certified, "perfect": certified, "backward": lower, "forward": lower}
+
+    @property
+    def summary(self) -> Table:
+        rows = tuple(
+            (
+                c.label,
+                c.need_text,
+                c.probability,
+                c.service.law,
+                c.service.mean,
+                c.service.variation,
+                _moment(c.service.highest_moment),
+                self._share(c),
+            )
+            for c in self.model.classes
+        )
+        columns = ("class", "need", "probability", "law", "mean", "cv", "moments", "work")
+        return Table(self.title, columns, rows)
+
+    def _share(self, job_class: JobClass) -> float:
+        """The part of the (bottleneck's) work that the class brings."""
+        m = self.model
+        taken = m.demand(job_class)[m.bottleneck] + m.specific(job_class)[m.bottleneck]
+        return job_class.probability * taken * job_class.service.mean / m.work
+
+    @property
+    def special_case(self) -> str | None:
+        """What the model is also known as, where it is a simpler one."""
+        m = self.model
+        if not m.plain:
+            return None
+        if m.servers == 1:
+            return f"one server: Lindley's recurrence ({self._letter}/G/1)"
+        if all(c.need == 1 for c in m.classes):
+            return f"every job needs one server: the recurrence of Kiefer and Wolfowitz ({self._letter}/G/s)"
+        if all(c.need == m.servers for c in m.classes):
+            return f"every job needs all servers: Lindley's recurrence ({self._letter}/G/1)"
+        return "one resource: the plain model" if m.resources else None
+
+    @property
+    def _letter(self) -> str:
+        """Kendall's for the arrivals."""
+        m = self.model
+        return "M" if isinstance(m.arrivals, Poisson) and m.chain is None else "G"
+
+    @property
+    def arrivals(self) -> str:
+        m = self.model
+        if any(c.arrivals is not None for c in m.classes):
+            return "a stream for every class"
+        if m.chain is None:
+            return m.arrivals.process
+        text = f"{m.arrivals.process}, {len(m.chain.d0)} phases"
+        return text if m.independent else f"{text}, classes depend on them"
+
+    @property
+    def _threshold(self) -> str:
+        if self.threshold is None:
+            return "ask loynes stability"
+        return f"{self.threshold.value:.10g} (exact: {self.threshold.source})"
+
+    @property
+    def figures(self) -> Table:
+        m = self.model
+        rows: list[tuple[str, Any]] = [
+            ("ideal rate (no blocking)", m.ideal),
+            ("threshold", self._threshold),
+            ("mean service", m.mean_service),
+            *self._works,
+            ("arrivals", self.arrivals),
+            ("arrival rate in the file", "none" if m.rate is None else m.rate),
+        ]
+        if m.scenario:
+            rows.append(("scenario (for simulate)", "; ".join(change.label for change in m.scenario)))
+        if m.rate is not None:
+            rows.append((f"offered work (busy {m.kinds[m.bottleneck]})", m.rate * m.work))
+        if self.special_case is not None:
+            rows.append(("special case", self.special_case))
+        if m.order != "fcfs":
+            rows.append(("discipline", m.order))
+        rows += [(f"method {name}", answer) for name, answer in self.methods.items()]
+        rows += [("kernel", self.kernel), ("content hash", m.hash)]
+        return Table("figures", ("quantity", "value"), tuple(rows))
+
+    @property
+    def _works(self) -> list[tuple[str, Any]]:
+        m = self.model
+        if not m.resources:
+            return [("work of a job (servers x time)", m.work)]
+        rows: list[tuple[str, Any]] = [
+            (f"work of a job ({kind} x time)", work) for kind, work in zip(m.kinds, m.works, strict=True)
+        ]
+        return [*rows, ("bottleneck", m.kinds[m.bottleneck])]
+
+    @property
+    def tables(self) -> list[Table]:
+        return [self.summary, self.figures]
+
+    @property
+    def flat(self) -> Table:
+        return self.summary
+
+
+def _moment(highest: float) -> str:
+    return "all" if math.isinf(highest) else f"up to {int(highest)}"

@@ -1,0 +1,86 @@
+"""The answer of `evaluate`: waits, overall and per class, and the state of the cluster at one arrival rate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from loynes.estimate import Estimate
+from loynes.estimators.measures import ALL_JOBS, System, Waits
+from loynes.results.base import Result, SavedModel, how_sure
+from loynes.results.table import Table
+from loynes.results.tables import everyone, system_table, tidy_table, wait_columns
+from loynes.stationary.certificate import Certificate
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Evaluation(Result):
+    command: ClassVar[str] = "evaluate"
+    derived: ClassVar[tuple[str, ...]] = ("load",)
+
+    model: SavedModel
+    rate: float
+    threshold: Estimate
+    method: str
+    overall: Waits
+    classes: dict[str, Waits]
+    system: System
+    confidence: float
+    replicas: int
+    jobs: int
+    backend: str
+    details: dict[str, Any] = field(default_factory=dict)  # burn-in, sample lengths: what the method tells of itself
+    certificate: Certificate | None = None
+    why: str = ""  # why there is no certificate
+
+    @property
+    def load(self) -> float:
+        """The rate as a fraction of the threshold's estimate."""
+        return self.rate / self.threshold.estimate
+
+    @property
+    def title(self) -> str:
+        order = "" if self.model.order == "fcfs" else f", {self.model.order}"
+        return f"{self.model.label}: waits at rate {self.rate:.6g} ({self.load:.1%} of the threshold){order}"
+
+    @property
+    def headline(self) -> str:
+        return f"mean wait {self.overall.wait.mean}, {self.method}"
+
+    @property
+    def summary(self) -> Table:
+        """Waits per class and overall, one row each."""
+        need = {ALL_JOBS: ""} | {c.label: c.need_text for c in self.model.classes}
+        rows = {name: wait_columns(waits) for name, waits in everyone(self.overall, self.classes).items()}
+        columns = ("class", "need", *rows[ALL_JOBS])
+        cells = tuple((name, need[name], *row.values()) for name, row in rows.items())
+        return Table(self.title, columns, cells, ("p50", "mean response", "p99", "need", "no wait"))
+
+    @property
+    def system_summary(self) -> Table:
+        return system_table(self.system)
+
+    @property
+    def certificate_summary(self) -> Table:
+        """What bounds the bias, or why nothing does."""
+        rows: list[tuple[str, Any]] = [("method", self.method), ("confidence of intervals", self.confidence)]
+        rows += [("none", self.why)] if self.certificate is None else self.certificate.figures
+        return Table("certificate", ("quantity", "value"), tuple(rows))
+
+    @property
+    def flat(self) -> Table:
+        return self.summary
+
+    @property
+    def tidy(self) -> Table:
+        return tidy_table(f"{self.model.label}: every metric", self.overall, self.classes, self.system)
+
+    @property
+    def tables(self) -> list[Table]:
+        return [self.summary, self.system_summary, self.certificate_summary]
+
+    @property
+    def footer(self) -> str:
+        sure = how_sure(self.confidence, self.replicas)
+        line = f"{self.method}, {sure}, {self.jobs:.3g} jobs, {self.seconds:.1f} s, seed {self.seed}"
+        return line + (f"\nno certificate: {self.why}" if self.why else "")

@@ -1,0 +1,143 @@
+"""The answer of `exact`: numbers without intervals."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar
+
+from pydantic import PlainSerializer
+
+from loynes.results.base import Result, SavedModel
+from loynes.results.table import Table
+
+# P(wait > x) by x.
+ExactTails = Annotated[dict[float, float], PlainSerializer(lambda tails: {f"{x:.15g}": p for x, p in tails.items()})]
+
+
+@dataclass(frozen=True)
+class ClassWait:
+    """A class's wait: mean, P(no wait), and what else was asked for and could be had (None otherwise)."""
+
+    mean: float
+    no_wait: float
+    variance: float | None = None
+    exceeds: ExactTails = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Exact(Result):
+    """Threshold and saturation always; the rest if a rate was given and the chain is small enough."""
+
+    command: ClassVar[str] = "exact"
+    derived: ClassVar[tuple[str, ...]] = ("load", "mean_wait", "no_wait")
+    optional: ClassVar[tuple[str, ...]] = ("resources",)
+
+    model: SavedModel
+    threshold: float
+    utilization: float  # largest
+    hol_loss_saturated: float  # servers, of the bottleneck
+    throughput: dict[str, float]  # per class, in saturation
+    states: int  # of the saturated chain; 0 where a formula did
+    method: str
+    resources: dict[str, dict[str, float]] = field(default_factory=dict)  # HOL losses (and use) of every resource
+    rate: float | None = None
+    overall: ClassWait | None = None
+    classes: dict[str, ClassWait] = field(default_factory=dict)
+    mean_jobs: float | None = None
+    hol_loss: float | None = None
+    jobs_in_system: tuple[float, ...] = ()  # P(n jobs in the system), n = 0, 1, ...
+    error: float | None = None  # busy servers against what they must be, relatively
+
+    @property
+    def title(self) -> str:
+        return f"{self.model.label}: exact"
+
+    @property
+    def headline(self) -> str:
+        wait = "" if self.mean_wait is None else f", mean wait {digits(self.mean_wait)} at rate {self.rate:.6g}"
+        return f"threshold {digits(self.threshold)}{wait}"
+
+    @property
+    def mean_wait(self) -> float | None:
+        return None if self.overall is None else self.overall.mean
+
+    @property
+    def no_wait(self) -> float | None:
+        return None if self.overall is None else self.overall.no_wait
+
+    @property
+    def load(self) -> float | None:
+        return None if self.rate is None else self.rate / self.threshold
+
+    @property
+    def summary(self) -> Table:
+        rows: list[tuple[str, Any]] = [
+            ("threshold", digits(self.threshold)),
+            ("ideal, without blocking", digits(self.model.ideal)),
+            ("largest utilization", digits(self.utilization)),
+        ]
+        lost = {f"{kind} lost when saturated": values["hol_loss_saturated"] for kind, values in self.resources.items()}
+        lost = lost or {"servers lost when saturated": self.hol_loss_saturated}
+        rows += [(name, digits(value)) for name, value in lost.items()]
+        if self.rate is not None:
+            rows += [("rate", digits(self.rate)), ("load", digits(self.rate / self.threshold))]
+        for name, value in (
+            ("mean wait", self.mean_wait),
+            ("no wait", self.no_wait),
+            ("mean jobs in system", self.mean_jobs),
+            *([] if self.resources else [("hol loss (servers)", self.hol_loss)]),
+            *((f"hol loss ({kind})", values.get("hol_loss")) for kind, values in self.resources.items()),
+        ):
+            if value is not None:
+                rows.append((name, digits(value)))
+        return Table(self.title, ("quantity", "value"), tuple(rows))
+
+    @property
+    def class_summary(self) -> Table:
+        tails = tuple(self.overall.exceeds) if self.overall is not None else ()
+        rows = []
+        for c in self.model.classes:
+            wait = self.classes.get(c.label)
+            row = [c.label, c.need_text, digits(self.throughput[c.label])]
+            if wait is not None:
+                row += [digits(wait.mean), digits(wait.variance), digits(wait.no_wait)]
+                row += [digits(wait.exceeds.get(x)) for x in tails]
+            rows.append(tuple(row))
+        columns = ["class", "need", "saturated rate"]
+        if self.classes:
+            columns += ["mean wait", "variance", "no wait", *(f"wait > {x:.15g}" for x in tails)]
+        return Table("classes", tuple(columns), tuple(rows))
+
+    @property
+    def tables(self) -> list[Table]:
+        return [self.summary, self.class_summary]
+
+    @property
+    def tidy(self) -> Table:
+        """Every number, of the cluster and of each class."""
+        numbers = {name: getattr(self, name) for name in ("threshold", "utilization", "hol_loss_saturated", "rate",
+                   "mean_wait", "no_wait", "mean_jobs", "hol_loss")}  # fmt: skip
+        rows: list[tuple[Any, ...]] = [("system", name, value) for name, value in numbers.items() if value is not None]
+        for name, rate in self.throughput.items():
+            rows.append((name, "saturated rate", rate))
+            if (wait := self.classes.get(name)) is not None:
+                rows += [(name, what, getattr(wait, what)) for what in ("mean", "variance", "no_wait")]
+                rows += [(name, f"wait>{x:.15g}", p) for x, p in wait.exceeds.items()]
+        return Table(self.title, ("class", "metric", "value"), tuple(rows))
+
+    @property
+    def flat(self) -> Table:
+        return self.summary
+
+    @property
+    def footer(self) -> str:
+        size = f", {self.states} states" if self.states else ""
+        return f"{self.method}{size}, {self.seconds:.1f} s"
+
+
+def digits(value: float | None) -> str:
+    """Ten digits, or a dash where there is no number."""
+    if value is None or math.isnan(value):
+        return "-"
+    return f"{value:.10g}" if math.isfinite(value) else "inf"

@@ -1,0 +1,120 @@
+"""The answer of `fit`: a model of a log, what was seen of its arrivals, and how its waits compare with the log's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from loynes.estimate import Estimate
+from loynes.estimators.measures import ALL_JOBS
+from loynes.results.base import Result, SavedModel
+from loynes.results.files import check_writable, write_text
+from loynes.results.table import Table
+from loynes.traces.burstiness import Burstiness
+
+
+@dataclass(frozen=True, kw_only=True)
+class FittedArrivals(Burstiness):
+    """What was measured of a log's arrivals, and the process they became."""
+
+    process: str
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class FittedModel(Result):
+    """A fitted model, and waits of the log itself (replayed, with the noise of its length) beside the model's."""
+
+    command: ClassVar[str] = "fit"
+    derived: ClassVar[tuple[str, ...]] = ("difference", "agrees")
+
+    model: SavedModel
+    source: str
+    jobs: int
+    skipped: dict[str, int]
+    arrivals: FittedArrivals
+    law: str
+    replayed: dict[str, Estimate]  # mean wait overall (ALL_JOBS) and by class
+    modelled: dict[str, Estimate] | None  # None where the model was not evaluated, or is unstable
+    why: str  # why it was not
+
+    @property
+    def process(self) -> str:
+        return self.arrivals.process
+
+    @property
+    def title(self) -> str:
+        return f"{self.model.label}: {self.model.size}"
+
+    @property
+    def headline(self) -> str:
+        off = "" if self.difference is None else f", mean wait off the log's by {self.difference:+.1%}"
+        return f"{len(self.model.classes)} classes, {self.process} arrivals from {self.jobs} jobs{off}"
+
+    @property
+    def difference(self) -> float | None:
+        """The model's mean wait over the log's, less 1."""
+        if self.modelled is None or self.replayed[ALL_JOBS].estimate == 0:
+            return None
+        return self.modelled[ALL_JOBS].estimate / self.replayed[ALL_JOBS].estimate - 1.0
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether the two mean waits differ by no more than the log's own noise."""
+        if self.modelled is None:
+            return None
+        log, model = self.replayed[ALL_JOBS], self.modelled[ALL_JOBS]
+        return bool(log.low <= model.high and model.low <= log.high)
+
+    @property
+    def summary(self) -> Table:
+        """Classes, and their waits in the log and in the model."""
+        share = {c.label: (c.need_text, c.probability, c.service.mean, c.service.variation) for c in self.model.classes}
+        rows = [
+            (name, *share.get(name, ("", 1.0, self.model.mean_service, "")), log, self._modelled(name))
+            for name, log in self.replayed.items()
+        ]
+        columns = ("class", "need", "probability", "mean service", "cv", "mean wait, replayed", "mean wait, model")
+        return Table(self.title, columns, tuple(rows))
+
+    def _modelled(self, name: str) -> Any:
+        return self.why if self.modelled is None else self.modelled[name]
+
+    @property
+    def arrivals_summary(self) -> Table:
+        s = self.arrivals
+        rows: list[tuple[str, Any]] = [
+            ("jobs a second", s.rate),
+            ("squared cv of gaps", s.gap_cv2),
+            ("correlation of successive gaps", s.correlation),
+        ]
+        rows += [(f"dispersion of counts over {t:.4g} s", d) for t, d in zip(s.scale, s.dispersion, strict=True)]
+        rows.append(("arrivals", self.process))
+        return Table("arrivals", ("quantity", "value"), tuple(rows))
+
+    @property
+    def tables(self) -> list[Table]:
+        return [self.summary, self.arrivals_summary]
+
+    @property
+    def tidy(self) -> Table:
+        """Mean waits, of the log and of the model, by class."""
+        sides = {"replayed": self.replayed, "model": self.modelled or {}}
+        rows = tuple((name, side, *vars(value).values()) for side, of in sides.items() for name, value in of.items())
+        return Table(self.title, ("class", "of", "mean wait", "low", "high"), rows)
+
+    @property
+    def footer(self) -> str:
+        lines = [f"fit of {self.jobs} jobs ({sum(self.skipped.values())} lines skipped), {self.seconds:.1f} s"]
+        if self.difference is not None:
+            verdict = "within" if self.agrees else "beyond"
+            lines.append(f"the model's mean wait is off the log's by {self.difference:+.1%}, {verdict} its own noise")
+        return "\n".join(lines)
+
+    def save(self, path: str | Path) -> None:
+        """As any result; a .toml file is the model, which every command reads (as it does the result's .json file)."""
+        if Path(path).suffix.lower() == ".toml":
+            check_writable(path)
+            write_text(path, self.model.to_toml())
+        else:
+            super().save(path)

@@ -1,0 +1,134 @@
+"""The answer of `plan`: the smallest cluster, or the largest rate, that meets every objective."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from loynes.estimate import Estimate
+from loynes.model.cluster import Model
+from loynes.results.base import Nested, Result, SavedModel
+from loynes.results.records.evaluation import Evaluation
+from loynes.results.table import Table
+
+
+@dataclass(frozen=True)
+class Goal:
+    """An objective, and its quantity at the answer and next to it."""
+
+    text: str
+    bound: float
+    meets: Estimate
+    fails: Estimate | None = None
+    next: Estimate | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Plan(Result):
+    """Which value meets all objectives, which does not, and what each of them gives."""
+
+    command: ClassVar[str] = "plan"
+    derived: ClassVar[tuple[str, ...]] = ("rate", "statement")
+
+    model: SavedModel  # at the answer
+    vary: str
+    answer: float
+    objectives: tuple[Goal, ...]
+    meets: Annotated[Evaluation, Nested]
+    fails: Annotated[Evaluation | None, Nested]
+    next: Annotated[Evaluation | None, Nested]  # one step further: what one more would buy
+    fails_at: float | None  # the nearest value that does not meet them
+    fails_why: str  # how that is known, where there is no evaluation of it
+    adjacent: bool  # whether that is the value next to the answer
+    certified: bool  # whether "meets" rests on an upper bound
+    confidence: float
+    tried: tuple[dict[str, Any], ...] = ()  # value, verdict, seed
+
+    @property
+    def rate(self) -> float:
+        return self.meets.rate
+
+    @property
+    def title(self) -> str:
+        return f"{self.model.label}: plan"
+
+    @property
+    def headline(self) -> str:
+        return self.statement
+
+    @property
+    def noun(self) -> str:
+        return {"rate": "rate", "servers": "servers"}.get(self.vary, self.vary.removeprefix("resources."))
+
+    def named(self, value: float) -> str:
+        return f"rate {value:g}" if self.vary == "rate" else f"{value:g} {self.noun}"
+
+    @property
+    def statement(self) -> str:
+        """The answer in a sentence."""
+        sure = f"{100 * self.confidence:.7g}%"
+        verb = "meets" if self.vary == "rate" else "meet"
+        these = "every objective" if len(self.objectives) > 1 else "the objective"
+        head = f"{self.named(self.answer)} {verb} {these}"
+        if not self.certified:
+            head += ", as far as a lower bound can tell"
+        if self.fails_at is None:
+            return f"{head}, and nothing smaller is possible ({self.fails_why}; {sure})"
+        not_ = "does not" if self.vary == "rate" else "do not"
+        gap = "" if self.adjacent else "; what lies between could not be told apart"
+        why = f" ({self.fails_why})" if self.fails is None and self.fails_why else ""
+        return f"{head}, {self.named(self.fails_at)} {not_}{why}{gap} ({sure})"
+
+    @property
+    def summary(self) -> Table:
+        """A row a value: the one that fails, the answer, and the next."""
+        columns = (self.noun, *(goal.text for goal in self.objectives), "met", "mean wait", "utilization", "hol loss")
+        rows: list[tuple[Any, ...]] = []
+        shown = (("fails", self.fails_at, self.fails), ("meets", self.answer, self.meets))
+        further = None if self.next is None else _value(self.next.model, self.vary, self.next.rate)
+        for name, value, result in (*shown, ("next", further, self.next)):
+            if value is None:
+                continue
+            met = "no" if name == "fails" else "yes"
+            if result is None:
+                rows.append((f"{value:g}", *("-" for _ in self.objectives), met, "-", "-", "-"))
+                continue
+            goals = tuple(getattr(goal, name) for goal in self.objectives)
+            system = result.system
+            rows.append(
+                (f"{value:g}", *goals, met, result.overall.wait.mean, system.utilization.estimate, system.hol_loss)
+            )
+        return Table(self.title, columns, tuple(rows), ("hol loss", "utilization"))
+
+    @property
+    def flat(self) -> Table:
+        return self.summary
+
+    @property
+    def tidy(self) -> Table:
+        rows = [
+            (goal.text, goal.bound, name, *vars(value).values())
+            for goal in self.objectives
+            for name in ("fails", "meets", "next")
+            if (value := getattr(goal, name)) is not None
+        ]
+        return Table(self.title, ("objective", "bound", "at", "estimate", "low", "high"), tuple(rows))
+
+    @property
+    def footer(self) -> str:
+        lines = [self.statement]
+        if self.next is not None and self.vary != "rate":
+            saved = self.meets.overall.wait.mean.estimate - self.next.overall.wait.mean.estimate
+            lines.append(
+                f"one more would take {saved:.3g} off the mean wait of {self.meets.overall.wait.mean.estimate:.3g}"
+            )
+        lines.append(f"{len(self.tried)} values tried, {self.seconds:.1f} s, seed {self.seed}")
+        return "\n".join(lines)
+
+
+def _value(model: Model, vary: str, rate: float) -> float:
+    if vary == "rate":
+        return rate
+    if vary == "servers":
+        return float(model.servers)
+    return float((model.resources or {})[vary.removeprefix("resources.")])

@@ -1,0 +1,114 @@
+"""The answer of a comparison of policies: the same jobs under each, and what each can carry."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from loynes.estimate import Estimate
+from loynes.estimators.measures import ALL_JOBS
+from loynes.results.base import Nested, Result, SavedModel, how_sure
+from loynes.results.records.simulation import Simulation
+from loynes.results.table import Table
+from loynes.results.tables import TIDY
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The largest rate a policy can carry, and where that is known from."""
+
+    rate: Estimate
+    source: str
+
+
+@dataclass(frozen=True)
+class PolicyPoint:
+    """A policy at a rate; its mean wait minus that of the baseline on the same jobs. Where there is no result, why."""
+
+    policy: str
+    rate: float
+    load: float  # of the threshold of first come, first served
+    result: Annotated[Simulation | None, Nested]
+    difference: Estimate | None
+    why: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class PolicyComparison(Result):
+    """Policies on the same jobs, rate by rate: what strict order costs."""
+
+    command: ClassVar[str] = "policies"
+
+    model: SavedModel
+    policies: tuple[str, ...]
+    points: tuple[PolicyPoint, ...]
+    limits: dict[str, Limit]
+    ideal: float
+    confidence: float
+
+    @property
+    def title(self) -> str:
+        return f"{self.model.label}: policies on the same jobs"
+
+    @property
+    def headline(self) -> str:
+        limits = [f"{name} carries {limit.rate.estimate:.4g}" for name, limit in self.limits.items()]
+        return ", ".join(limits or self.policies)
+
+    @property
+    def baseline(self) -> str:
+        return self.policies[0]
+
+    @property
+    def summary(self) -> Table:
+        """A row a rate and policy."""
+        rows = []
+        for point in self.points:
+            result = point.result
+            if result is None:
+                rows.append((point.load, point.rate, point.policy, *("-" for _ in range(6)), point.why))
+                continue
+            wait, system = result.overall.wait, result.system
+            minus = "-" if point.difference is None else point.difference
+            cells = (wait.mean, minus, wait.p95, wait.p99, system.utilization.estimate, system.hol_loss)
+            note = "; ".join(text.split(":")[0] for text in result.warnings)
+            rows.append((point.load, point.rate, point.policy, *cells, note))
+        columns = ("load", "rate", "policy", "mean wait", f"minus {self.baseline}", "p95", "p99", "utilization",
+                   "hol loss", "note")  # fmt: skip
+        table = Table(self.title, columns, tuple(rows), ("p99", "utilization", "rate"))
+        return table if any(row[-1] for row in rows) else table.without("note")
+
+    @property
+    def limits_summary(self) -> Table:
+        first = self.limits[self.baseline].rate.estimate if self.baseline in self.limits else math.nan
+        rows = tuple(
+            (name, limit.rate, limit.rate.estimate / first, limit.rate.estimate / self.ideal, limit.source)
+            for name, limit in self.limits.items()
+        )
+        columns = ("policy", "largest rate", f"of {self.baseline}'s", "of the ideal", "known from")
+        return Table("what each can carry", columns, rows)
+
+    @property
+    def tables(self) -> list[Table]:
+        return [*([self.summary] if self.points else []), *([self.limits_summary] if self.limits else [])]
+
+    @property
+    def tidy(self) -> Table:
+        """Rate x policy x class x metric, each with its interval."""
+        rows = []
+        for point in self.points:
+            if point.result is None:
+                continue
+            config = (point.load, point.rate, point.policy)
+            rows += [(*config, *row) for row in point.result.tidy.rows]
+            if point.difference is not None:
+                minus = f"wait.mean minus {self.baseline}"
+                rows.append((*config, ALL_JOBS, minus, *vars(point.difference).values()))
+        return Table(self.title, ("load", "rate", "policy", *TIDY), tuple(rows))
+
+    @property
+    def footer(self) -> str:
+        jobs = sum(point.result.jobs for point in self.points if point.result)
+        sure = how_sure(self.confidence)
+        return f"event by event on the same jobs, {sure}, {jobs:.3g} jobs, {self.seconds:.1f} s, seed {self.seed}"

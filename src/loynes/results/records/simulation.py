@@ -1,0 +1,103 @@
+"""The answer of `simulate`: waits and the state of the cluster under a policy, event by event."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from loynes.estimate import Estimate
+from loynes.estimators.measures import ALL_JOBS, Moment, System, Waits
+from loynes.results.base import Result, SavedModel, how_sure
+from loynes.results.table import Table
+from loynes.results.tables import TIDY, everyone, system_table, tidy_rows, tidy_table, wait_columns
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Simulation(Result):
+    """Averages over independent replicas, without a certificate: what bias a burn-in leaves is not bounded."""
+
+    command: ClassVar[str] = "simulate"
+    derived: ClassVar[tuple[str, ...]] = ("method", "certificate", "why")
+
+    method: ClassVar[str] = "simulate"
+    certificate: ClassVar[None] = None
+    why: ClassVar[str] = "an event-driven simulation has none"
+
+    model: SavedModel
+    rate: float
+    policy: str
+    start: str
+    overall: Waits
+    classes: dict[str, Waits]
+    slowdown: dict[str, Estimate]  # response over service, by class and of all jobs
+    system: System
+    confidence: float
+    replicas: int
+    jobs: int
+    horizon: float | None = None  # averages are over the time until then
+    details: dict[str, Any] = field(default_factory=dict)
+    moments: tuple[Moment, ...] = ()
+
+    @property
+    def title(self) -> str:
+        return f"{self.model.label}: waits at rate {self.rate:.6g} under {self.policy}"
+
+    @property
+    def headline(self) -> str:
+        return f"mean wait {self.overall.wait.mean}"
+
+    @property
+    def summary(self) -> Table:
+        waits = everyone(self.overall, self.classes)
+        rows = {name: wait_columns(one) | {"slowdown": self.slowdown[name]} for name, one in waits.items()}
+        cells = tuple((name, *row.values()) for name, row in rows.items())
+        return Table(self.title, ("class", *rows[ALL_JOBS]), cells, ("p50", "p99", "slowdown"))
+
+    @property
+    def system_summary(self) -> Table:
+        return system_table(self.system)
+
+    @property
+    def moments_summary(self) -> Table:
+        columns = ("time", "wait of those who come", "p50", "p95", "jobs waiting", "jobs in system", "busy servers",
+                   "hol loss")  # fmt: skip
+        rows = tuple(
+            (m.time, *(value or "-" for value in (m.wait, m.wait_p50, m.wait_p95)), m.jobs_waiting, m.jobs_in_system,
+             m.busy_servers, m.hol_loss)
+            for m in self.moments
+        )  # fmt: skip
+        return Table(f"over time, from {self.start}", columns, rows, ("p50", "jobs in system"))
+
+    @property
+    def scenario_summary(self) -> Table:
+        changes = self.model.scenario or ()
+        rows = tuple((c.label, c.since, "for ever" if c.until is None else c.until) for c in changes)
+        return Table("scenario", ("change", "from", "until"), rows)
+
+    @property
+    def tables(self) -> list[Table]:
+        scenario = [self.scenario_summary] if self.model.scenario else []
+        return [self.summary, self.system_summary, *scenario, *([self.moments_summary] if self.moments else [])]
+
+    @property
+    def footer(self) -> str:
+        until = "" if self.horizon is None else f" to time {self.horizon:g}"
+        took = f"{self.jobs:.3g} jobs, {self.seconds:.1f} s, seed {self.seed}"
+        return f"event by event, from {self.start}{until}, {how_sure(self.confidence, self.replicas)}, {took}"
+
+    @property
+    def flat(self) -> Table:
+        """What a .csv file holds: the cluster over time, if it was followed, else the waits by class."""
+        return self.moments_summary if self.moments else self.summary
+
+    @property
+    def tidy(self) -> Table:
+        rows = tidy_table("", self.overall, self.classes, self.system).rows
+        slowdowns = tidy_rows((name, "slowdown", value) for name, value in self.slowdown.items())
+        over_time = tidy_rows(
+            (f"time {moment.time:g}", name, value)
+            for moment in self.moments
+            for name, value in vars(moment).items()
+            if isinstance(value, Estimate)
+        )
+        return Table(self.title, TIDY, (*rows, *slowdowns, *over_time))

@@ -1,0 +1,89 @@
+"""The answer of `stability`: the largest arrival rate a cluster can take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BeforeValidator, PlainSerializer
+
+from loynes.estimate import Estimate
+from loynes.results.base import Result, SavedModel, how_sure
+from loynes.results.table import Table
+
+_LOSS = "hol_loss_saturated"
+
+
+def _nested(losses: dict[str, Estimate]) -> dict[str, Any]:
+    return {kind: {_LOSS: loss.to_dict()} for kind, loss in losses.items()}
+
+
+def _flat(data: Any) -> Any:
+    return {k: v[_LOSS] if isinstance(v, dict) and _LOSS in v else v for k, v in data.items()}
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Threshold(Result):
+    """Threshold with its bracket, and servers lost to head-of-line blocking in saturation."""
+
+    command: ClassVar[str] = "stability"
+
+    model: SavedModel
+    threshold: Estimate
+    ideal: float
+    hol_loss_saturated: Estimate  # servers (of the bottleneck)
+    discipline: str
+    method: str
+    confidence: float
+    replicas: int
+    variance_reduction: float  # by control variates
+    jobs: int
+    backend: str
+    resources: Annotated[dict[str, Estimate], PlainSerializer(_nested), BeforeValidator(_flat)] = field(
+        default_factory=dict
+    )  # HOL loss in saturation, by resource
+
+    @property
+    def hol_loss(self) -> Estimate:
+        return self.hol_loss_saturated
+
+    @property
+    def max_utilization(self) -> Estimate:
+        return self.threshold.scaled(1.0 / self.ideal)
+
+    def to_dict(self) -> dict[str, Any]:
+        return super().to_dict() | {"max_utilization": self.max_utilization.estimate}
+
+    @property
+    def title(self) -> str:
+        return f"{self.model.label}: stability"
+
+    @property
+    def headline(self) -> str:
+        return f"threshold {self.threshold}, {self.max_utilization.estimate:.1%} of the ideal"
+
+    @property
+    def summary(self) -> Table:
+        lost = {f"{kind} lost when saturated": loss for kind, loss in self.resources.items()}
+        rows = (
+            ("threshold", self.threshold),
+            ("largest utilization", self.max_utilization),
+            *(lost or {"servers lost when saturated": self.hol_loss_saturated}).items(),
+            ("ideal, without blocking", Estimate.exact(self.ideal)),
+        )
+        cells = tuple((name, value, value.low, value.high) for name, value in rows)
+        return Table(self.title, ("quantity", "estimate", "low", "high"), cells)
+
+    @property
+    def flat(self) -> Table:
+        return self.summary
+
+    @property
+    def tidy(self) -> Table:
+        rows = tuple((name, *vars(value).values()) for name, value, _, _ in self.summary.rows)
+        return Table(self.title, ("quantity", "estimate", "low", "high"), rows)
+
+    @property
+    def footer(self) -> str:
+        sure = how_sure(self.confidence, self.replicas)
+        return f"{self.method}, {sure}, {self.jobs:.3g} jobs, {self.seconds:.1f} s, seed {self.seed}"

@@ -1,1 +1,0 @@
-"""One function per question: check, stability, evaluate, sample."""

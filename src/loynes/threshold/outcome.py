@@ -1,0 +1,68 @@
+"""The outcome of every method for the threshold, and the steps that the methods share."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from loynes.estimate import Estimate
+from loynes.execution.progress import Progress
+from loynes.threshold.controls import Mix, regressed_mean
+from loynes.threshold.piles import Array, Heights
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Threshold with its bracket, servers lost to blocking in saturation, and how it went."""
+
+    threshold: Estimate
+    hol_loss: tuple[Estimate, ...]  # of every kind
+    reduction: float  # of variance, by control variates
+    precise: bool  # False if max_jobs came before the precision
+
+
+@dataclass(frozen=True)
+class Bracketed:
+    """lambda_c between length / E[top] and length / E[bottom], each end widened by its interval."""
+
+    threshold: Estimate
+    gap: float  # relative distance of the two ends without their intervals: falls with the length
+    reduction: float
+
+
+def bracketed(state: Heights, gained: Heights, mix: Mix, confidence: float) -> Bracketed:
+    """The bracket from piles started flat.
+
+    The estimate is the growth in the second half, `gained`, whose bias is far smaller than that of height over length:
+    of the tops or of the bottoms, whichever is quieter.
+    """
+    controls = state.controls(mix)
+    top = regressed_mean(state.top / state.length, controls, confidence).estimate
+    bottom = regressed_mean(state.bottom / state.length, controls, confidence).estimate
+    later = gained.controls(mix, state.length - gained.length)
+    growths = [regressed_mean(ends / gained.length, later, confidence) for ends in (gained.top, gained.bottom)]
+    growth = min(growths, key=lambda mean: mean.estimate.half_width)
+    low = 1.0 / top.high
+    high = 1.0 / bottom.low if bottom.low > 0 else math.inf
+    centre = 1.0 / growth.estimate.estimate if growth.estimate.estimate > 0 else high
+    gap = (top.estimate - bottom.estimate) / top.estimate
+    return Bracketed(Estimate(min(max(centre, low), high), low, high), gap, growth.reduction)
+
+
+def hol_loss(gained: Heights, before: int, mix: Mix, confidence: float) -> tuple[Estimate, ...]:
+    """Server time lost a job over time a job: servers of every kind lost, in saturation."""
+    controls, grown = gained.controls(mix, before), gained.top / gained.length
+    return tuple(_ratio(lost / gained.length, grown, controls, confidence) for lost in gained.loss.T)
+
+
+def _ratio(lost: Array, grown: Array, controls: Array, confidence: float) -> Estimate:
+    grown_mean = regressed_mean(grown, controls, confidence).estimate.estimate
+    ratio = regressed_mean(lost, controls, confidence).estimate.estimate / grown_mean
+    half = regressed_mean(lost - ratio * grown, controls, confidence).estimate.half_width / grown_mean
+    return Estimate(ratio, ratio - half, ratio + half)
+
+
+def report(progress: Progress, threshold: Estimate, precision: float) -> None:
+    """Noise falls with the square root of the jobs, so the share done is about (target / width)^2."""
+    share = min(0.99, (precision / max(2.0 * threshold.relative, precision)) ** 2)
+    progress(share, f"threshold {threshold.estimate:.5g} in [{threshold.low:.5g}, {threshold.high:.5g}]")

@@ -1,0 +1,94 @@
+"""Every policy on a few jobs worked out by hand, which no other policy serves in that order.
+
+A trace is a list of jobs (arrival, need, service) on a few servers, and when each starts. A job that is stopped and
+goes on later counts as started when it would have had to start to end when it does, had it run through. Every policy
+gets the trace's option, be it a window, a threshold, or nothing to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from loynes.kernels.events.engine import run_jobs
+from loynes.kernels.events.policies import Policy, policies
+
+
+@dataclass(frozen=True)
+class Trace:
+    servers: int
+    option: int
+    jobs: list[tuple[float, int, float]]
+    starts: list[float]
+
+
+TRACES = {
+    # A runs 0-4 and leaves one server. B (4) waits for it, C (1) behind B although it would fit, D behind C.
+    "fcfs": Trace(4, 2, [(0, 3, 4), (1, 4, 1), (2, 1, 1), (2.5, 4, 1)], [0, 4, 5, 6]),
+    # A takes all until 4. Then B (3), not C (4), and D (1), which lasts until 8. At 7 B ends: three idle, C does not
+    # fit, E (2) does, until 9.5. Only then are all four free for C.
+    "first-fit": Trace(4, 1, [(0, 4, 4), (1, 3, 3), (2, 4, 1), (2.5, 1, 4), (3, 2, 2.5)], [0, 4, 9.5, 4, 7]),
+    # A leaves two. B (3) is reserved at 4, and leaves one over then. D (1), at 3, lasts until 9 and takes that one; it
+    # delays C, which has no reservation. E, at 3.5, would delay B. At 4 B, 4-6. From 6 on C is reserved at 9, and E,
+    # which lasts 6, would delay it. At 9 C, at 10 E.
+    "easy": Trace(4, 1, [(0, 2, 4), (1, 3, 2), (2, 4, 1), (3, 1, 6), (3.5, 1, 6)], [0, 4, 9, 3, 10]),
+    # The same A, B and C. B is reserved for 4-6, C for 6-7. D (1 for 6) would delay C wherever it starts before 7. E (1
+    # for 2), at 3.5, ends at 5.5, and B leaves one server: it passes all three.
+    "conservative": Trace(4, 1, [(0, 2, 4), (1, 3, 2), (2, 4, 1), (3, 1, 6), (3.5, 1, 2)], [0, 4, 6, 7, 3.5]),
+    # At 4 D (3), and B (1), the first of two equals; C when D ends at 6. E (4) waits from 6.5 on while two idle, and F
+    # (1) takes one of them at 7. All are free when B ends at 12.
+    "most-servers-first": Trace(
+        4, 1, [(0, 4, 4), (1, 1, 8), (2, 1, 2), (3, 3, 2), (6.5, 4, 1), (7, 1, 1)], [0, 4, 6, 4, 12, 7]
+    ),
+    # At 4 C (1), then D (2), the first of two equals; one is left. D ends at 6: E (2) before B (3), which waits for 7.
+    "least-servers-first": Trace(
+        4, 1, [(0, 4, 4), (1, 3, 2), (2, 1, 8), (3, 2, 2), (3.5, 2, 1)], [0, 7, 4, 4, 6]
+    ),
+    # At 4 D (lasts 1), then E (2), on three servers. D ends at 5: of B (lasts 5, needs 3) and C (lasts 3, needs 2) only
+    # C fits the two that idle. It ends at 8, and B starts.
+    "shortest-first": Trace(4, 1, [(0, 4, 4), (1, 3, 5), (2, 2, 3), (3, 1, 1), (3.5, 2, 2)], [0, 8, 5, 4, 4]),
+    # A window of two. A leaves two servers. B (3) does not fit, C (1) does, at 1.5. From 2 on the window holds B and D:
+    # E (1), at 3, is not looked at. At 4 all are free: D (4), which needs more than B. At 5 B, and then E.
+    "smash": Trace(4, 2, [(0, 2, 4), (1, 3, 3), (1.5, 1, 1), (2, 4, 1), (3, 1, 2)], [0, 5, 1.5, 4, 5]),
+    # Five servers, of which two are to idle. A (3) runs 0-2. B (3) waits while two idle, but its size runs: the floor
+    # is not drained, and C (1) starts at 1, until 7. B runs 2-4. D (5) waits from 3 on, but one idles only: E (1) at
+    # 3.5. At 4 B ends, three idle, and the floor is drained: F (1), at 4.2, has to wait for D, 7-8.
+    "quick-swap": Trace(
+        5, 2, [(0, 3, 2), (0.5, 3, 2), (1, 1, 6), (3, 5, 1), (3.5, 1, 1), (4.2, 1, 1)], [0, 2, 1, 7, 3.5, 8]
+    ),
+    # A (1) and B (2) run. At 2 A, B and C (4) are the shortest beginning that fills four servers; C needs most, the
+    # others are stopped. At 3 A, B and D (1) just fill them, and E (4) is not looked at. At 4 B and D end; of A and E E
+    # is served, 4-5, and A, which has 1 left to get, ends at 6: 2 later than if it had not waited.
+    "server-filling": Trace(
+        4, 1, [(0, 1, 4), (1, 2, 2), (2, 4, 1), (2.5, 1, 1), (2.75, 4, 1)], [2, 2, 2, 3, 4]
+    ),
+}  # fmt: skip
+
+
+def starts(policy: Policy, trace: Trace) -> list[float]:
+    arrival, need, service = (np.array(column, np.float64) for column in zip(*trace.jobs, strict=True))
+    units, needs = np.array([trace.servers]), need.astype(np.int64)[:, None]
+    times, _ = run_jobs(units, arrival, needs, service, policy, trace.option)
+    np.testing.assert_allclose(times[:, 1] - times[:, 0], service)
+    return [round(start, 9) for start in (arrival + times[:, 0]).tolist()]
+
+
+def test_every_policy_has_a_trace() -> None:
+    assert set(TRACES) >= {name for name, policy in policies().items() if not policy.digest}
+
+
+@pytest.mark.parametrize("name", list(TRACES))
+def test_a_trace_is_that_of_one_policy(name: str) -> None:
+    trace = TRACES[name]
+    assert starts(policies()[name], trace) == trace.starts
+    others = [other for other in policies() if other != name and starts(policies()[other], trace) == trace.starts]
+    assert others == []
+
+
+def test_options_matter() -> None:
+    """The traces' own policies with another number serve them in another order."""
+    for name, option in (("smash", 1), ("smash", 3), ("quick-swap", 1), ("quick-swap", 4)):
+        trace = TRACES[name]
+        assert starts(policies()[name], Trace(trace.servers, option, trace.jobs, [])) != trace.starts
