@@ -76,7 +76,7 @@ def models(draw: Any, most_servers: int = 40, laws: tuple[str, ...] = tuple(LAWS
 
 
 @st.composite
-def typed_models(draw: Any, specific: bool = True, disciplines: tuple[str, ...] = ("fcfs", "reserving")) -> Model:
+def models_of_kinds(draw: Any, specific: bool = True, disciplines: tuple[str, ...] = ("fcfs", "reserving")) -> Model:
     """One to four kinds of servers, any needs, some of them specific."""
     units = {f"kind{t}": draw(st.integers(1, 24)) for t in range(draw(st.integers(1, 4)))}
     count = draw(st.integers(1, 4))

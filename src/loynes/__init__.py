@@ -16,10 +16,9 @@ from loynes._version import __version__
 _HOMES = {
     "errors": "LoynesError LoynesWarning ModelError SamplingError TraceError UnstableError UsageError",
     "estimate": "Estimate",
-    "kernels.events.policies": "Option Policy policies policy",
     "model": "Batch BoundedPareto Coxian Deterministic Empirical Erlang Exponential Fit Gamma Hyperexponential "
-    "JobClass Lognormal Map Mixture Mmpp Model Pareto PhaseType Poisson Quantiles Recorded Renewal Scipy Shifted Truncated "
-    "Uniform Weibull builtin_names from_scipy load",
+    "JobClass Lognormal Map Mixture Mmpp Model Pareto PhaseType Poisson Quantiles Recorded Renewal Scipy Shifted "
+    "Truncated Uniform Weibull builtin_names from_scipy load",
     "questions.asking.ask": "resume",
     "questions.certify": "certify",
     "questions.check": "check",

@@ -1,5 +1,6 @@
 """The public names, for type checkers; loaded on first use (`__init__.py`)."""
 
+from loynes import policies as policies
 from loynes.errors import (
     LoynesError as LoynesError,
 )
@@ -22,18 +23,6 @@ from loynes.errors import (
     UsageError as UsageError,
 )
 from loynes.estimate import Estimate as Estimate
-from loynes.kernels.events.policies import (
-    Option as Option,
-)
-from loynes.kernels.events.policies import (
-    Policy as Policy,
-)
-from loynes.kernels.events.policies import (
-    policies as policies,
-)
-from loynes.kernels.events.policies import (
-    policy as policy,
-)
 from loynes.model import (
     Batch as Batch,
 )

@@ -15,7 +15,7 @@ from loynes.inputs.tables import JobTable, job_table, needs_of
 from loynes.kernels import reference
 from loynes.kernels.cpu import engine
 from loynes.kernels.cpu.jobs import draw_block, new_block
-from loynes.kernels.cpu.past import follow, new_trail, trail_at
+from loynes.kernels.cpu.trail import extend_trail, new_trail, trail_at
 from loynes.kernels.cuda import compiled
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.tally import new_tally
@@ -59,7 +59,7 @@ def test_blocks_are_the_reference(name: str) -> None:
     reach = 5 * BLOCK
     expected = draw(table, 5, 2, 9, np.arange(-reach, reach))
     block, x = new_block(table), int(start_places(table.arrivals, 5, 2, np.array([9]))[0])
-    trail = follow(table, np.uint64(5), 2, 9, reach, block, new_trail(x))
+    trail = extend_trail(table, np.uint64(5), 2, 9, reach, block, new_trail(x))
     for first in range(-reach, reach, BLOCK):
         at = trail_at(trail, first) if first < 0 else x
         x = draw_block(table, np.uint64(5), 2, 9, first, block, at)
@@ -85,7 +85,7 @@ def test_chains_are_the_reference(name: str) -> None:
     model = model_of(PROCESSES[name])
     table, needs = job_table(model, 0.5 * model.ideal), needs_of(model)
     replicas, jobs = np.array([4, 7]), 6 * BLOCK
-    W, tally = np.zeros((2, 5)), new_tally(2, len(needs.need), 1.0, 1, bool(needs.lift.size))
+    W, tally = np.zeros((2, 5)), new_tally(2, len(needs.need), 1.0, 1, bool(needs.phase_weight.size))
     places = start_places(table.arrivals, 3, 0, replicas)
     for begin, end in ((0, 2 * BLOCK), (2 * BLOCK, jobs)):
         numbers = (replicas, np.arange(2), begin, end, True, W, tally)

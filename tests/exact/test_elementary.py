@@ -8,6 +8,7 @@ from numba import njit
 
 from loynes.inputs import elementary
 from loynes.kernels.cpu import elementary as cpu
+from loynes.kernels.cuda.compiled import SHARED, literal
 
 RNG = np.random.default_rng(7)
 POSITIVE = np.concatenate([RNG.random(200_000), 1 - 1e-7 * RNG.random(50_000), 2.0 ** RNG.uniform(-53, 10, 50_000)])
@@ -39,3 +40,10 @@ def test_accurate_and_equal(ours, compiled, truth, x) -> None:
 
 def test_exp_is_cut() -> None:
     assert elementary.exp(np.array([-1e9, 1e9])).tolist() == elementary.exp(np.array([-700.0, 700.0])).tolist()
+
+
+def test_constants_reach_the_gpu_exactly() -> None:
+    """What Python hands to the CUDA sources reads back as the same number."""
+    for value in SHARED.values():
+        text = literal(value)
+        assert (float.fromhex(text.strip("()")) if isinstance(value, float) else int(text.strip("()ul"), 0)) == value

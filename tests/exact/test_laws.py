@@ -19,6 +19,10 @@ def law_of(name: str) -> laws.Law:
     return single(LAWS[name]).classes[0].service
 
 
+def test_every_law_is_tested() -> None:
+    assert LAWS.keys() == laws.LAWS.keys()
+
+
 @pytest.mark.filterwarnings("ignore::scipy.integrate.IntegrationWarning")
 @pytest.mark.parametrize("name", sorted(LAWS))
 def test_moments_match_the_distribution_function(name: str) -> None:

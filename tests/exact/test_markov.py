@@ -320,7 +320,7 @@ def test_phase_type_laws(name: str) -> None:
 
     law = single(LAWS[name]).classes[0].service
     assert isinstance(law, PhaseType | Coxian)
-    initial, generator = law.phases
+    initial, generator = law.as_phases()
     x = np.array([0.0, 1e-9, 0.01, 0.5, 2.0, 30.0])
     plain = [1.0 - float(initial @ expm(generator * value) @ np.ones(len(initial))) for value in x]
     np.testing.assert_allclose(law.cdf(x), plain, atol=1e-14)

@@ -123,7 +123,7 @@ def _class_weights(model: Model, sampled: SampledWaits) -> Array:
 def _own_classes(table: JobTable, sampled: SampledWaits, seed: int) -> NDArray[np.int64]:
     """The class of each sample's own job."""
     pick = words(seed, STREAM_RESPONSE, 0, np.arange(sampled.count))[0]
-    if not sampled.needs.lift.size:
+    if not sampled.needs.phase_weight.size:
         return np.searchsorted(table.class_cut, pick, side="right").astype(np.int64)
     below = np.cumsum(sampled.weights[:, sampled.needs.of_class], axis=1)
     return np.asarray(np.sum(short_uniform(pick)[:, None] >= below[:, :-1], axis=1), np.int64)

@@ -31,7 +31,7 @@ class SampledWaits:
     def add(self, workload: Array) -> None:
         """Samples of the workload, one row each, in the order of their numbers."""
         weight = self._weights(len(workload))
-        if self._table.plain and not self.needs.lift.size:
+        if self._table.plain and not self.needs.phase_weight.size:
             waits = workload[:, self.needs.need - 1]
             loss = (np.diff(workload[:, : self.needs.need[-1]], axis=1) @ self._idled)[:, None]
         else:
@@ -45,11 +45,11 @@ class SampledWaits:
     def _weights(self, count: int) -> Array:
         """The probability of each need at the next arrivals, [sample, need]."""
         weight = np.broadcast_to(self.needs.weight, (count, len(self.needs.weight)))
-        if not self.needs.lift.size:
+        if not self.needs.phase_weight.size:
             return weight
         numbers = np.arange(self._count, self._count + count)
         places = start_places(self._table.arrivals, self._seed, STREAM_STATIONARY, numbers)
-        return np.asarray(weight * self.needs.lift[places % self._table.arrivals.phases])
+        return np.asarray(weight * self.needs.phase_weight[places % self._table.arrivals.phases])
 
     def _several_kinds(self, workload: Array, weights: Array) -> tuple[Array, Array]:
         kinds = np.split(workload, np.cumsum(self._table.units)[:-1], axis=1)

@@ -2,7 +2,28 @@
 
 A place x says where the arrival process stands at a job: x = phase + phases r, with r more jobs of its batch to come.
 Places at jobs 0, 1, 2, ... follow from the one at job 0, each by the words of the job before it; places at jobs -1, -2,
-... too, by the time-reversed process, each by its own words. So the past never changes however far one goes back.
+... too, by the process reversed in time, each by its job's words. So the past never changes however far one goes back.
+
+**Forwards.** The phase moves at rates d0[i, j] without an arrival and d1[i, j] with one. A stay in phase i lasts
+Exp(v_i), v_i = -d0[i, i], and ends with a jump: to j without an arrival with probability P0[i, j] = d0[i, j] / v_i, or
+with one, P1[i, j] = d1[i, j] / v_i. From the phase just after job n, stays are added up to the gap until a jump brings
+job n + 1.
+
+**Backwards.** Let nu be the law of the phase between two jumps in the long run: nu = nu (P0 + P1), in terms of the
+phase at a random time nu_i ~ pi_i v_i (`modulation.visits`). By Bayes the jump into j came from i, with mark m = 0 or
+1, with probability nu_i Pm[i, j] / nu_j; a stationary Markov chain seen backwards is Markov again, and stays, given the
+phases, are exponential in either direction. So from the phase j just after job n + 1:
+1. the jump into j was an arrival: it came from i with probability ~ nu_i P1[i, j];
+2. stay in i for Exp(v_i), and add that to the gap;
+3. the stay in i began with a jump from h without an arrival, with probability nu_h P0[h, i] / nu_i: go on at 2. with h
+   for i; or with an arrival, from anywhere, with probability sum_h nu_h P1[h, i] / nu_i: that was job n, and i is the
+   phase just after it. Where that arrival came from is left to step 1. of the next job back.
+These are the rows of moves in `_modulated`. With the phase at job 0 drawn as arrivals leave it, ~ pi d1
+(`modulation.at_arrivals`), and past and future independent given it, jobs of all indices are one stationary process.
+
+**Batches.** At a job of a batch of size S the number r of those still to come has P(r) = P(S > r) / E[S]. Forwards r
+falls to 0, then a gap and a new batch follow. Backwards the job before is of the same batch, with r + 1 still to come,
+with probability P(S > r + 1) / P(S > r); else it was the last of its batch: r = 0, and the gap lies between.
 """
 
 from __future__ import annotations
@@ -17,7 +38,7 @@ from loynes.inputs.philox import GROUP_SHIFT, short_uniform, words
 from loynes.model import modulation
 from loynes.model.arrivals import Batch, Process, Recorded, Renewal
 from loynes.model.cluster import Model
-from loynes.model.law import Law
+from loynes.model.laws.law import Law
 from loynes.model.streams import Chain
 
 # Processes, as kernels know them.
@@ -122,10 +143,10 @@ def _modulated(chain: Chain, stretch: float, process: Process) -> ArrivalTable:
     everywhere = np.arange(phases)
     for i in range(phases):
         rows.append((np.concatenate([2 * everywhere, 2 * everywhere + 1]), np.concatenate([jump_0[i], jump_1[i]])))
-    for i in range(phases):  # how a stay in i began: with an arrival, or from another phase
+    for i in range(phases):  # step 3: how a stay in i began, from another phase or with an arrival
         came = visits * jump_0[:, i]
         rows.append((np.append(2 * everywhere, 2 * i + 1), np.append(came, visits @ jump_1[:, i])))
-    for i in range(phases):  # from where an arrival brought the phase to i
+    for i in range(phases):  # step 1: from where an arrival brought the phase to i
         rows.append((2 * everywhere, visits * jump_1[:, i]))
     first, cut, to = [0], [], []
     for where, likely in rows:
@@ -183,19 +204,25 @@ class Walk(NamedTuple):
 
 
 def walk(
-    table: ArrivalTable, seed: int, stream: int, replica: int, begin: int, end: int, own_gap: NDArray[np.float64] | None
+    table: ArrivalTable,
+    seed: int,
+    stream: int,
+    replica: int,
+    begin: int,
+    end: int,
+    renewal_gap: NDArray[np.float64] | None,
 ) -> Walk:
-    """Jobs begin .. end-1 of a replica, with begin <= 0 <= end, job by job; `own_gap` are the gaps of a renewal."""
+    """Jobs begin .. end-1 of a replica, begin <= 0 <= end, job by job; a renewal's gaps have been drawn already."""
     place, gap = np.empty(end - begin, np.int64), np.empty(end - begin)
     start = int(start_places(table, seed, stream, np.array([replica]))[0])
     step = _Step(table, seed, stream, replica)
     x = start
     for n in range(end):
         place[n - begin] = x
-        gap[n - begin], x = step.forward(n, x, None if own_gap is None else float(own_gap[n - begin]))
+        gap[n - begin], x = step.forward(n, x, None if renewal_gap is None else float(renewal_gap[n - begin]))
     x = start
     for n in range(-1, begin - 1, -1):
-        gap[n - begin], x = step.backward(n, x, None if own_gap is None else float(own_gap[n - begin]))
+        gap[n - begin], x = step.backward(n, x, None if renewal_gap is None else float(renewal_gap[n - begin]))
         place[n - begin] = x
     return Walk(place, gap)
 
@@ -219,7 +246,7 @@ class _Step:
     def _stay(self, phase: int, word: int) -> float:
         return float(-log(short_uniform(np.array([word], np.uint64)))[0] * self.table.time[phase])
 
-    def forward(self, n: int, x: int, own_gap: float | None) -> tuple[float, int]:
+    def forward(self, n: int, x: int, renewal_gap: float | None) -> tuple[float, int]:
         t = self.table
         if t.process == RECORDED:
             return float(t.time[x]), (x + 1) % t.phases
@@ -227,8 +254,8 @@ class _Step:
         if more:
             return 0.0, x - t.phases
         word = self._words(n, 0)
-        if own_gap is not None:
-            gap = own_gap
+        if renewal_gap is not None:
+            gap = renewal_gap
         else:
             gap, move, arrived = 0.0, 0, 0
             while not arrived:
@@ -239,7 +266,7 @@ class _Step:
         more = int(np.searchsorted(self.parts.size, np.uint64(word[2]), side="right")) if t.sizes else 0
         return gap, phase + t.phases * more
 
-    def backward(self, n: int, x: int, own_gap: float | None) -> tuple[float, int]:
+    def backward(self, n: int, x: int, renewal_gap: float | None) -> tuple[float, int]:
         t = self.table
         if t.process == RECORDED:
             before = (x - 1) % t.phases
@@ -248,8 +275,8 @@ class _Step:
         word = self._words(n, 0)
         if t.sizes and word[2] < self.parts.more[more]:
             return 0.0, x + t.phases
-        if own_gap is not None:
-            return own_gap, phase
+        if renewal_gap is not None:
+            return renewal_gap, phase
         phase = self._pick(2 * t.phases + phase, word[3]) >> 1
         gap, move = 0.0, 0
         while True:

@@ -49,12 +49,12 @@ def _walked(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Places and gaps of arrivals that are not Poisson."""
     begin, end = min(0, int(index.min())), max(0, int(index.max()) + 1)
-    own_gap = None
+    renewal_gap = None
     if table.arrivals.process == RENEWAL:
         word_0, word_1, _, _ = words(seed, stream | MOVES, replica, np.arange(begin, end))
         gap_law = np.full(end - begin, len(table.need))
-        own_gap = services(table, gap_law, long_uniform(word_0, word_1)) * table.arrivals.time[0]
-    walked = walk(table.arrivals, seed, stream, replica, begin, end, own_gap)
+        renewal_gap = services(table, gap_law, long_uniform(word_0, word_1)) * table.arrivals.time[0]
+    walked = walk(table.arrivals, seed, stream, replica, begin, end, renewal_gap)
     gap = np.zeros(len(walked.gap)) if table.gap_mean == 0.0 else walked.gap
     return walked.place[index - begin], gap[index - begin]
 

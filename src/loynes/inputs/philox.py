@@ -6,10 +6,8 @@ The index is a signed 64-bit integer in two's complement, so the past (-1, -2, .
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 MULTIPLIER_0 = 0xD2511F53
 MULTIPLIER_1 = 0xCD9E8D57
@@ -37,7 +35,9 @@ _HALF = np.uint64(32)
 Words = NDArray[np.uint64]
 
 
-def philox4x32(counter: tuple[Any, Any, Any, Any], key: tuple[int, int]) -> tuple[Words, Words, Words, Words]:
+def philox4x32(
+    counter: tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike], key: tuple[int, int]
+) -> tuple[Words, Words, Words, Words]:
     """Ten rounds on counters of any common shape; words come back as 32-bit values in uint64 arrays."""
     c0, c1, c2, c3 = np.broadcast_arrays(*(np.asarray(c, dtype=np.uint64) for c in counter))
     k0, k1 = key

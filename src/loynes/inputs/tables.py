@@ -7,26 +7,20 @@ service's uniform u, stretches it to (0, 1), and applies one of the recipes belo
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from loynes.inputs.arrivals import ArrivalTable, arrival_table, cuts_of
-from loynes.model import laws
 from loynes.model.cluster import Model
-from loynes.model.law import Law, leaves
+from loynes.model.laws.law import Law, leaves
+from loynes.model.laws.recipes import Formula, Recipe
 
-# Recipes: the service as a function of u in (0, 1), with parameters p and q.
-EXPONENTIAL = 0  # p (-ln u)
-PARETO = 1  # p exp(q (-ln u))
-BOUNDED_PARETO = 2  # p exp(q (-ln(1 - r u)))
-DETERMINISTIC = 3  # p
-UNIFORM = 4  # p + q u
-WEIBULL = 5  # p exp(q ln(-ln u))
-TABLE = 6  # exp of the tabulated log-quantile at ln(u / (1 - u))
-PIECES = 7  # linear in u between nodes, found by a search: rows p .. p + q - 1 of the pieces
-# To all of them `add` is added.
+# Formulas (model/laws/recipes.py has them) as numbers. For a table r is its number, for pieces p and q say where its
+# nodes are: rows p .. p + q - 1.
+FORMULAS: tuple[Formula, ...] = get_args(Formula)
+EXPONENTIAL, PARETO, BOUNDED_PARETO, DETERMINISTIC, UNIFORM, WEIBULL, TABLE, PIECES = range(len(FORMULAS))
 
 # The log-quantile is smooth in the logit of u; the grid covers every u = (x + 1/2) 2^-52 (logits within 36.8).
 TABLE_EDGE = 37.0
@@ -76,13 +70,13 @@ class Needs(NamedTuple):
     specific: NDArray[np.int64]  # [need, kind]
     weight: NDArray[np.float64]  # probability of an arrival with this need
     of_class: NDArray[np.int64]  # class -> position in `need`
-    lift: NDArray[np.float64]  # [phase, need]: how much likelier than on average; empty where it is always the same
+    phase_weight: NDArray[np.float64]  # [phase, need], P(need | phase) / P(need); empty where all are 1
 
 
 def job_table(model: Model, rate: float | None) -> JobTable:
     """The arrays for a model at an arrival rate; None for the saturated system, where all jobs are there at once."""
     cut = cuts_of(np.array([c.probability for c in model.classes]))
-    first, low, width, recipe, p, q, r, add = [0], [], [], [], [], [], [], []
+    first, low, width, branches = [0], [], [], []
     grids: list[NDArray[np.float64]] = []
     pieces: list[NDArray[np.float64]] = [np.empty((0, 3))]
     arrivals, gap_law = arrival_table(model, rate)
@@ -90,20 +84,14 @@ def job_table(model: Model, rate: float | None) -> JobTable:
     for of in [c.service for c in model.classes] + ([] if gap_law is None else [gap_law]):
         start = 0.0
         for weight, law in leaves(of):
-            shift = 0.0
-            while isinstance(law, laws.Shifted):
-                shift, law = shift + law.by, law.of
-            kind, a, b, c = _recipe(law, grids, pieces)
+            branches.append(_placed(law.recipe(), grids, pieces))
             low.append(start)
             width.append(weight)
-            recipe.append(kind)
-            p.append(a)
-            q.append(b)
-            r.append(c)
-            add.append(shift)
             start += weight
         first.append(len(low))
-    simple = len(low) == len(model.classes) and not any(recipe) and not any(add)
+    recipe = np.array([FORMULAS.index(branch.formula) for branch in branches], dtype=np.int64)
+    p, q, r, add = np.array([(branch.p, branch.q, branch.r, branch.add) for branch in branches]).T.copy()
+    simple = len(low) == len(model.classes) and not recipe.any() and not add.any()
     demand = np.array([model.demand(c) for c in model.classes], dtype=np.int64)
     specific = np.array([model.specific(c) for c in model.classes], dtype=np.int64)
     if model.order == "random":
@@ -117,17 +105,17 @@ def job_table(model: Model, rate: float | None) -> JobTable:
         specific=specific,
         gap_mean=0.0 if rate is None else 1.0 / rate,
         arrivals=arrivals,
-        simple=simple,
+        simple=bool(simple),
         class_cut=cut,
         need=np.array([c.need for c in model.classes], dtype=np.int64),
         first=np.array(first, dtype=np.int64),
         low=np.array(low),
         stretch=1.0 / np.array(width),
-        recipe=np.array(recipe, dtype=np.int64),
-        p=np.array(p),
-        q=np.array(q),
-        r=np.array(r),
-        add=np.array(add),
+        recipe=recipe,
+        p=p,
+        q=q,
+        r=r,
+        add=add,
         grid=np.array(grids).reshape(len(grids), TABLE_CELLS + 1, 2),
         pieces=np.concatenate(pieces),
     )
@@ -135,13 +123,13 @@ def job_table(model: Model, rate: float | None) -> JobTable:
 
 def needs_of(model: Model) -> Needs:
     table = job_table(model, None)
-    asked = np.hstack([table.need[:, None], table.demand, table.specific])
-    chain, lift = model.chain, np.zeros((0, 0))
+    rows = np.hstack([table.need[:, None], table.demand, table.specific])
+    chain, phase_weight = model.chain, np.zeros((0, 0))
     if chain is not None and chain.mix is not None:
         # One more column tells classes of the same need apart.
-        asked = np.hstack([asked, np.arange(len(asked))[:, None]])
-        lift = chain.mix / chain.classes
-    distinct, of_class = np.unique(asked, axis=0, return_inverse=True)
+        rows = np.hstack([rows, np.arange(len(rows))[:, None]])
+        phase_weight = chain.mix / chain.classes
+    distinct, of_class = np.unique(rows, axis=0, return_inverse=True)
     weight = np.zeros(len(distinct))
     np.add.at(weight, of_class, [c.probability for c in model.classes])
     kinds = len(table.units)
@@ -149,33 +137,21 @@ def needs_of(model: Model) -> Needs:
         np.ascontiguousarray(distinct[:, part])
         for part in (slice(0, 1), slice(1, 1 + kinds), slice(1 + kinds, 1 + 2 * kinds))
     )
-    if lift.size:
-        lift = np.ascontiguousarray(lift[:, np.argsort(of_class)])
-    return Needs(need[:, 0].copy(), demand, specific, weight, of_class.astype(np.int64), lift)
+    if phase_weight.size:
+        phase_weight = np.ascontiguousarray(phase_weight[:, np.argsort(of_class)])
+    return Needs(need[:, 0].copy(), demand, specific, weight, of_class.astype(np.int64), phase_weight)
 
 
-def _recipe(
-    law: Law, grids: list[NDArray[np.float64]], pieces: list[NDArray[np.float64]]
-) -> tuple[int, float, float, float]:
-    match law:
-        case laws.Exponential():
-            return EXPONENTIAL, law.mean, 0.0, 0.0
-        case laws.Pareto():
-            return PARETO, law.low, 1.0 / law.shape, 0.0
-        case laws.BoundedPareto():
-            return BOUNDED_PARETO, law.low, 1.0 / law.shape, -float(np.expm1(law.shape * np.log(law.low / law.high)))
-        case laws.Deterministic():
-            return DETERMINISTIC, law.value, 0.0, 0.0
-        case laws.Uniform():
-            return UNIFORM, law.low, law.high - law.low, 0.0
-        case laws.Weibull():
-            return WEIBULL, law.scale, 1.0 / law.shape, 0.0
-        case laws.Empirical() | laws.Quantiles():
-            start = sum(map(len, pieces))
-            pieces.append(law.pieces)
-            return PIECES, float(start), float(len(pieces[-1])), 0.0
-    grids.append(_grid(law))
-    return TABLE, 0.0, 0.0, float(len(grids) - 1)
+def _placed(recipe: Recipe, grids: list[NDArray[np.float64]], pieces: list[NDArray[np.float64]]) -> Recipe:
+    """A recipe that says where its table or its nodes are, which are put there."""
+    if recipe.tabulated is not None:
+        grids.append(_grid(recipe.tabulated))
+        return recipe._replace(r=float(len(grids) - 1))
+    if recipe.nodes is not None:
+        start = sum(map(len, pieces))
+        pieces.append(recipe.nodes)
+        return recipe._replace(p=float(start), q=float(len(recipe.nodes)))
+    return recipe
 
 
 @lru_cache(maxsize=64)

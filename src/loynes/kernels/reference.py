@@ -42,7 +42,8 @@ def advance_block(W: Array, need: Ints, service: Array, gap: Array) -> tuple[Arr
     """One block of jobs: the workload after it, and each job's wait and HOL loss.
 
     Times count from the block's start; `now` is the arrival of the current job and does not depend on W, and rounding
-    is monotone, so W <= W' entrywise before implies it after, exactly. Idle entries go stale until the block's end.
+    is monotone, so W <= W' entrywise before implies it after, exactly. An idle server's entry is any time up to `now`,
+    when it became free, until the block's end makes it 0.
     The HOL loss of a job is the sum over its servers of start - max(now, W[i]): server time idled by waiting for it.
     """
     W = W.copy()
@@ -59,32 +60,32 @@ def advance_block(W: Array, need: Ints, service: Array, gap: Array) -> tuple[Arr
     return np.maximum(W - now, 0.0), wait, loss
 
 
-def typed_block(
+def kinds_block(
     W: list[Array],
     demand: Ints,
-    own: list[list[Ints]],
+    specific: list[list[Ints]],
     service: Array,
     gap: Array,
     strict: bool,
 ) -> tuple[list[Array], Array, Array]:
     """One block of jobs that need several kinds of servers, W[kind] ascending; each job's wait and HOL loss by kind.
 
-    Job j takes demand[j, kind] servers, the least loaded that are not its own, and the servers at the places
-    own[j][kind] of the ordered vector. Under strict order nobody starts before the job ahead: what a job leaves is free
-    no sooner than it starts. Its HOL loss is what servers idle for its sake: those it takes, or, strictly, all.
+    Job j takes demand[j, kind] servers, the least loaded beside its specific ones, which are at the places
+    specific[j][kind] of the ordered vector. Under strict order nobody starts before the job ahead: what a job leaves
+    is free no sooner than it starts. Its HOL loss is what servers idle for its sake: those it takes, or, strictly, all.
     """
     W = [w.copy() for w in W]
     now = floor = 0.0
     wait, loss = np.empty(len(service)), np.zeros((len(service), len(W)))
     for j in range(len(service)):
-        taken = [_taken(len(w), demand[j, kind], own[j][kind]) for kind, w in enumerate(W)]
-        start = max([now, floor] + [float(np.max(w[mine])) for w, mine in zip(W, taken, strict=True) if mine.any()])
+        taken = [_taken(len(w), demand[j, kind], specific[j][kind]) for kind, w in enumerate(W)]
+        start = max([now, floor] + [float(np.max(w[its])) for w, its in zip(W, taken, strict=True) if its.any()])
         wait[j] = start - now
-        for kind, mine in enumerate(taken):
+        for kind, its in enumerate(taken):
             free = np.maximum(max(now, floor), W[kind])
-            loss[j, kind] = np.sum(np.maximum(start - free, 0.0) if strict else (start - free)[mine])
-            rest = W[kind][~mine]
-            W[kind] = np.sort(np.concatenate([rest, np.full(mine.sum(), start + service[j])]))
+            loss[j, kind] = np.sum(np.maximum(start - free, 0.0) if strict else (start - free)[its])
+            rest = W[kind][~its]
+            W[kind] = np.sort(np.concatenate([rest, np.full(its.sum(), start + service[j])]))
         if strict:
             floor = start
             W = [np.maximum(w, floor) for w in W]
@@ -92,12 +93,12 @@ def typed_block(
     return [np.maximum(w - now, 0.0) for w in W], wait, loss
 
 
-def _taken(servers: int, demand: int, own: Ints) -> NDArray[np.bool_]:
+def _taken(servers: int, demand: int, specific: Ints) -> NDArray[np.bool_]:
     """Which places of an ordered vector a job takes."""
-    mine = np.zeros(servers, dtype=np.bool_)
-    mine[own] = True
-    mine[np.flatnonzero(~mine)[:demand]] = True
-    return mine
+    taken = np.zeros(servers, dtype=np.bool_)
+    taken[specific] = True
+    taken[np.flatnonzero(~taken)[:demand]] = True
+    return taken
 
 
 def pile_block(H: Array, base: float, need: Ints, service: Array) -> tuple[Array, float]:
@@ -109,14 +110,14 @@ def pile_block(H: Array, base: float, need: Ints, service: Array) -> tuple[Array
 def random_step(H: Array, a: int, sigma: float, picks: Ints) -> tuple[Array, float]:
     """Random assignment on a pile, servers in any order: the heights after the job, and its HOL loss.
 
-    Servers are swapped to the front as `picks` says (see `inputs.jobs.picks`): the job's own, or the others if it needs
-    more than half.
+    Servers are swapped to the front as `picks` says (see `inputs.jobs.picks`): those of the job, or the others if it
+    needs more than half.
     """
     H = H.copy()
     for i, pick in enumerate(picks):
         H[i], H[pick] = H[pick], H[i]
-    own = slice(0, a) if len(picks) == a else slice(len(picks), None)
-    start = float(np.max(H[own]))
-    loss = float(np.sum(start - H[own]))
-    H[own] = start + sigma
+    its = slice(0, a) if len(picks) == a else slice(len(picks), None)
+    start = float(np.max(H[its]))
+    loss = float(np.sum(start - H[its]))
+    H[its] = start + sigma
     return H, loss

@@ -76,8 +76,8 @@ def _one_or_all(model: Model) -> Formula | None:
         name = "needs 1 and s, deterministic small jobs"
     else:
         return None
-    work = math.fsum(c.probability * c.service.mean for c in big)
-    return Formula(name, 1.0 / (work + p * makespan))
+    alone = math.fsum(c.probability * c.service.mean for c in big)
+    return Formula(name, 1.0 / (alone + p * makespan))
 
 
 def _equal_means(model: Model) -> Formula | None:

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
 from loynes.model.cluster import Model
-from loynes.model.phases import phases_of
 
 Array = NDArray[np.float64]
 
@@ -39,19 +38,19 @@ class Stages:
             return "exact answers are for jobs that take any servers, not specific ones"
         if not model.independent:
             return "exact answers are for classes that do not depend on the arrival process"
-        found = []
+        chains = []
         for c in model.classes:
-            phases = phases_of(c.service)
+            phases = c.service.as_phases()
             if phases is None:
                 return f"class {c.label!r} has a {c.service.law} service, which is not of phase type"
-            found.append(phases)
-        generator = block_diag(*(p.generator for p in found))
+            chains.append(phases)
+        generator = block_diag(*(p.generator for p in chains))
         return cls(
             np.array(model.units, dtype=np.int64),
             np.array([c.probability for c in model.classes]),
             np.array([model.demand(c) for c in model.classes], dtype=np.int64),
-            np.repeat(np.arange(len(found)), [len(p.initial) for p in found]),
-            np.concatenate([p.initial for p in found]),
+            np.repeat(np.arange(len(chains)), [len(p.initial) for p in chains]),
+            np.concatenate([p.initial for p in chains]),
             generator - np.diag(np.diag(generator)),
-            np.concatenate([p.stopping for p in found]),
+            np.concatenate([p.stopping for p in chains]),
         )

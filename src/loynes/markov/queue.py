@@ -160,19 +160,19 @@ class Solved:
 
     def free_probability(self) -> Array:
         """Of each crew, that it is alone in the system."""
-        found = np.zeros(len(self.queue.crews))
+        probability = np.zeros(len(self.queue.crews))
         for m, pi in enumerate(self.levels):
             free = self.queue.free(m)
-            found[free] = pi[: free.stop - free.start]
-        return found
+            probability[free] = pi[: free.stop - free.start]
+        return probability
 
     def blocked_probability(self) -> Array:
         """Of each blocked state, whatever the level."""
-        found = self.beyond.copy()
+        probability = self.beyond.copy()
         for m, pi in enumerate(self.levels):
             b = self.queue.blocked(m)
-            found[:b] += pi[len(pi) - b :]
-        return found
+            probability[:b] += pi[len(pi) - b :]
+        return probability
 
     def shown_beside(self) -> Array:
         """Of each crew, the probability that a job shows its class beside it, as the next to start."""
@@ -188,12 +188,12 @@ class Solved:
 
     def distribution(self, count: int) -> Array:
         """P(n jobs in the system), n = 0 .. count - 1."""
-        found = [math.fsum(pi) for pi in self.levels[:count]]
+        probability = [math.fsum(pi) for pi in self.levels[:count]]
         pi = self.levels[-1]
-        while len(found) < count:
+        while len(probability) < count:
             pi = pi @ self.fall
-            found.append(float(pi.sum()))
-        return np.array(found)
+            probability.append(float(pi.sum()))
+        return np.array(probability)
 
 
 def solve(queue: Queue) -> Solved:
@@ -215,16 +215,16 @@ def solve(queue: Queue) -> Solved:
         levels.append(levels[-1] @ factor)
         if levels[-1].max() > LARGE:
             levels = [pi / levels[-1].max() for pi in levels]
-    found = Solved(queue, levels, fall)
-    total = math.fsum(math.fsum(pi) for pi in levels) + float(found.beyond.sum())
-    found = Solved(queue, [pi / total for pi in levels], fall)
-    wrong = error(found)
+    solved = Solved(queue, levels, fall)
+    total = math.fsum(math.fsum(pi) for pi in levels) + float(solved.beyond.sum())
+    solved = Solved(queue, [pi / total for pi in levels], fall)
+    wrong = error(solved)
     if not wrong <= WORST:
         raise LoynesError(
             f"rate {queue.rate:g} is too close to the threshold for exact answers: busy servers come out wrong by "
             f"a factor of {1.0 + wrong:.10g}"
         )
-    return found
+    return solved
 
 
 def _fall(level: Level) -> Array:
@@ -249,16 +249,16 @@ def _fall(level: Level) -> Array:
     return np.asarray(np.linalg.solve(-(level.within + level.up @ first).T, level.up.T).T)
 
 
-def error(found: Solved) -> float:
+def error(solved: Solved) -> float:
     """Busy servers against rate x E[need x service], which they must equal."""
-    queue = found.queue
+    queue = solved.queue
     crews = queue.crews
-    free, blocked = found.free_probability(), found.blocked_probability()
+    free, blocked = solved.free_probability(), solved.blocked_probability()
     here = crews.used[queue.states.crew]
     busy = [math.fsum(free * a) + math.fsum(blocked * b) for a, b in zip(crews.used.T, here.T, strict=True)]
     stages = crews.stages
     generator = stages.change - np.diag(stages.change.sum(axis=1) + stages.stopping)
     mean = np.linalg.solve(-generator, np.ones(len(generator)))
     work = (stages.probability[:, None] * stages.need)[stages.of_class].T @ (stages.initial * mean)
-    asked = work > 0
-    return float(np.max(np.abs(np.array(busy)[asked] / (queue.rate * work[asked]) - 1.0)))
+    used = work > 0
+    return float(np.max(np.abs(np.array(busy)[used] / (queue.rate * work[used]) - 1.0)))

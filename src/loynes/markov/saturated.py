@@ -94,8 +94,8 @@ def _by_head(states: Blocked, rows: Ints, speed: Array, stage: int) -> Iterator[
     """Departures from `stage`, by who is at the head: states, rates, crews left behind, head."""
     left = states.crews.changed(states.crew[rows], stage, None)
     for head in np.unique(states.head[rows]):
-        mine = states.head[rows] == head
-        yield rows[mine], speed[mine], left[mine], int(head)
+        same = states.head[rows] == head
+        yield rows[same], speed[same], left[same], int(head)
 
 
 def beginnings(stages: Stages, job_class: int) -> Iterator[tuple[int, float]]:

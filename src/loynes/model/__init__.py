@@ -1,63 +1,23 @@
 """What a cluster and its workload are: laws, arrivals, classes, models, and the files they live in."""
 
+from loynes.model import laws
 from loynes.model.arrivals import Batch, Map, Mmpp, Poisson, Recorded, Renewal
 from loynes.model.cluster import JobClass, Model
 from loynes.model.files import builtin_names, builtin_text, load
-from loynes.model.law import Law
-from loynes.model.laws import (
-    BoundedPareto,
-    Coxian,
-    Deterministic,
-    Empirical,
-    Erlang,
-    Exponential,
-    Fit,
-    Gamma,
-    Hyperexponential,
-    Lognormal,
-    Mixture,
-    Pareto,
-    PhaseType,
-    Quantiles,
-    Scipy,
-    Shifted,
-    Truncated,
-    Uniform,
-    Weibull,
-    from_scipy,
-)
+from loynes.model.laws import *  # noqa: F403
 
 __all__ = [
     "Batch",
-    "BoundedPareto",
-    "Coxian",
-    "Deterministic",
-    "Empirical",
-    "Erlang",
-    "Exponential",
-    "Fit",
-    "Gamma",
-    "Hyperexponential",
     "JobClass",
-    "Law",
-    "Lognormal",
     "Map",
-    "Mixture",
     "Mmpp",
     "Model",
-    "Pareto",
-    "PhaseType",
     "Poisson",
-    "Quantiles",
     "Recorded",
     "Renewal",
-    "Scipy",
-    "Shifted",
-    "Truncated",
-    "Uniform",
-    "Weibull",
     "builtin_names",
     "builtin_text",
-    "from_scipy",
+    "laws",
     "load",
 ]
+__all__ += laws.__all__

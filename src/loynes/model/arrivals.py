@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
 from loynes.model import modulation
-from loynes.model.data_laws import read_values
 from loynes.model.fields import Finite, NonNegative, Positive, Record
 from loynes.model.laws import ServiceLaw
+from loynes.model.laws.empirical import read_values
 
 Array = NDArray[np.float64]
 
@@ -168,10 +168,10 @@ class Recorded(Process):
         if "gaps" in data or not isinstance(data["file"], str):
             raise ValueError("give gaps, or file (a path), not both")
         folder = (info.context or {}).get("folder", ".")
-        found = read_values(Path(folder), data["file"])
-        if "weights" in found:
+        columns = read_values(Path(folder), data["file"])
+        if "weights" in columns:
             raise ValueError(f"file = {data['file']!r}: must have one gap a line")
-        return {key: value for key, value in data.items() if key != "file"} | {"gaps": found["values"]}
+        return {key: value for key, value in data.items() if key != "file"} | {"gaps": columns["values"]}
 
     @model_validator(mode="after")
     def _some_time(self) -> Recorded:

@@ -31,7 +31,7 @@ Name = Annotated[str, Strict(), Field(min_length=1)]
 
 
 # A number of servers, or of units by resource; which of the two decides what a message complains of.
-Asked = Annotated[
+Units = Annotated[
     Annotated[Whole, Tag(NUMBER)] | Annotated[dict[Text, Whole], Tag(BY_RESOURCE)],
     Discriminator(lambda value: BY_RESOURCE if isinstance(value, Mapping) else NUMBER),
 ]
@@ -49,8 +49,8 @@ class JobClass(Record):
     """
 
     name: Annotated[Text, Field(min_length=1)] | None = None
-    asked: Asked = Field(alias="need")
-    specific: Asked | None = None
+    any_units: Units = Field(alias="need")
+    specific: Units | None = None
     probability: Probability = Field(UNSAID, json_schema_extra=_without_default)
     arrivals: Single | None = None
     service: ServiceLaw
@@ -66,23 +66,23 @@ class JobClass(Record):
     @property
     def need(self) -> int:
         """How many servers a job takes, or units of all resources together."""
-        return _total(self.asked) + _total(self.specific)
+        return _total(self.any_units) + _total(self.specific)
 
     @property
     def need_text(self) -> str:
         """What a job takes, as tables show it: 4, 2+1s (one specific), cpu 4 gpu 1."""
-        if not isinstance(self.asked, dict) and not isinstance(self.specific, dict):
-            return str(self.asked) + (f"+{self.specific}s" if self.specific else "")
-        parts = [f"{name} {n}" for name, n in _named(self.asked).items() if n]
+        if not isinstance(self.any_units, dict) and not isinstance(self.specific, dict):
+            return str(self.any_units) + (f"+{self.specific}s" if self.specific else "")
+        parts = [f"{name} {n}" for name, n in _named(self.any_units).items() if n]
         return " ".join(parts + [f"{name} {n}s" for name, n in _named(self.specific).items() if n])
 
 
-def _total(asked: int | dict[str, int] | None) -> int:
-    return sum(asked.values()) if isinstance(asked, dict) else asked or 0
+def _total(amount: int | dict[str, int] | None) -> int:
+    return sum(amount.values()) if isinstance(amount, dict) else amount or 0
 
 
-def _named(asked: int | dict[str, int] | None) -> dict[str, int]:
-    return asked if isinstance(asked, dict) else {"servers": asked or 0}
+def _named(amount: int | dict[str, int] | None) -> dict[str, int]:
+    return amount if isinstance(amount, dict) else {"servers": amount or 0}
 
 
 class Model(Record):
@@ -121,27 +121,27 @@ class Model(Record):
 
     def _with_probabilities(self) -> tuple[JobClass, ...]:
         """The classes with their probabilities: as they say, or as their arrivals make them."""
-        found = self._derived_probabilities()
-        if found is None:
+        derived = self._derived_probabilities()
+        if derived is None:
             for position, job_class in enumerate(self.classes):
                 if job_class.probability == UNSAID:
                     raise ValueError(f"classes[{position}].probability: is missing")
             return self.classes
-        for position, (job_class, p) in enumerate(zip(self.classes, found, strict=True)):
+        for position, (job_class, p) in enumerate(zip(self.classes, derived, strict=True)):
             if job_class.probability not in (UNSAID, p) and abs(job_class.probability - p) > 1e-6:
-                said = f"classes[{position}].probability = {job_class.probability:g}"
-                raise ValueError(f"{said}: the arrivals make it {p:.6g}; leave it out")
+                where = f"classes[{position}].probability = {job_class.probability:g}"
+                raise ValueError(f"{where}: the arrivals make it {p:.6g}; leave it out")
             if p < RAREST:
                 raise ValueError(f"classes[{position}]: its probability, {p:.2g}, must be at least 2^-31")
-        return tuple(c.model_copy(update={"probability": p}) for c, p in zip(self.classes, found, strict=True))
+        return tuple(c.model_copy(update={"probability": p}) for c, p in zip(self.classes, derived, strict=True))
 
     def _derived_probabilities(self) -> list[float] | None:
         """What arrivals say of the classes' probabilities; None if nothing."""
-        own = [c.arrivals is not None for c in self.classes]
-        if any(own):
-            if not all(own):
+        has_stream = [c.arrivals is not None for c in self.classes]
+        if any(has_stream):
+            if not all(has_stream):
                 raise ValueError(
-                    f"classes[{own.index(False)}].arrivals: is missing; all classes have their own, or none"
+                    f"classes[{has_stream.index(False)}].arrivals: is missing; all classes have their own, or none"
                 )
             if not isinstance(self.arrivals, Poisson):
                 raise ValueError("arrivals: only a rate may be said beside the classes' own arrivals")
@@ -174,25 +174,25 @@ class Model(Record):
         return self.chain is None or self.chain.mix is None
 
     def _check_needs(self, where: str, job_class: JobClass) -> None:
-        for what, asked in (("need", job_class.asked), ("specific", job_class.specific)):
-            if isinstance(asked, dict):
-                unknown = [name for name in asked if name not in self.kinds]
+        for what, amount in (("need", job_class.any_units), ("specific", job_class.specific)):
+            if isinstance(amount, dict):
+                unknown = [name for name in amount if name not in self.kinds]
                 if unknown:
                     there = ", ".join(self.kinds) if self.resources else "none, only servers"
                     raise ValueError(f"{where}.{what}.{unknown[0]}: no such resource; there are: {there}")
-            elif len(self.kinds) > 1 and asked:
+            elif len(self.kinds) > 1 and amount:
                 raise ValueError(
-                    f"{where}.{what} = {asked}: must say of which resource: {{ {self.kinds[0]} = {asked} }}"
+                    f"{where}.{what} = {amount}: must say of which resource: {{ {self.kinds[0]} = {amount} }}"
                 )
         if job_class.need == 0:
             raise ValueError(f"{where}.need: must ask for at least one server or unit of a resource")
-        for kind, units, any_, own in zip(
+        for kind, units, any_, specific in zip(
             self.kinds, self.units, self.demand(job_class), self.specific(job_class), strict=True
         ):
             limit = f"resources.{kind} = {units}" if self.resources else f"servers = {units}"
-            name = f"need.{kind}" if isinstance(job_class.asked, dict) else "need"
-            if any_ + own > units:
-                total = f"{name} + specific = {any_ + own}" if own else f"{name} = {any_}"
+            name = f"need.{kind}" if isinstance(job_class.any_units, dict) else "need"
+            if any_ + specific > units:
+                total = f"{name} + specific = {any_ + specific}" if specific else f"{name} = {any_}"
                 raise ValueError(f"{where}.{total}: must be at most {limit}")
 
     def _largest_needs(self) -> tuple[int, ...]:
@@ -215,16 +215,16 @@ class Model(Record):
 
     def demand(self, job_class: JobClass) -> tuple[int, ...]:
         """Units that may be any, of every resource."""
-        return self._by_kind(job_class.asked)
+        return self._by_kind(job_class.any_units)
 
     def specific(self, job_class: JobClass) -> tuple[int, ...]:
         """Units that are particular ones, of every resource."""
         return self._by_kind(job_class.specific)
 
-    def _by_kind(self, asked: int | dict[str, int] | None) -> tuple[int, ...]:
-        if isinstance(asked, dict):
-            return tuple(asked.get(kind, 0) for kind in self.kinds)
-        return (asked or 0,) if len(self.kinds) == 1 else (0,) * len(self.kinds)
+    def _by_kind(self, amount: int | dict[str, int] | None) -> tuple[int, ...]:
+        if isinstance(amount, dict):
+            return tuple(amount.get(kind, 0) for kind in self.kinds)
+        return (amount or 0,) if len(self.kinds) == 1 else (0,) * len(self.kinds)
 
     @property
     def size(self) -> str:
@@ -257,8 +257,8 @@ class Model(Record):
     def rate(self) -> float | None:
         """Jobs per unit of time, if the model says."""
         streams = [c.arrivals.jobs_rate for c in self.classes if c.arrivals is not None]
-        own = math.fsum(rate for rate in streams if rate is not None) if streams else None
-        return own if self.arrivals.jobs_rate is None else self.arrivals.jobs_rate
+        together = math.fsum(rate for rate in streams if rate is not None) if streams else None
+        return together if self.arrivals.jobs_rate is None else self.arrivals.jobs_rate
 
     @property
     def works(self) -> tuple[float, ...]:

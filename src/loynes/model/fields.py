@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict
@@ -52,7 +53,7 @@ def check_sum_to_one(what: str, values: tuple[float, ...]) -> None:
         raise ValueError(f"{what} must sum to 1, they sum to {total:.12g}")
 
 
-def one_of(data: Any, name: str, other: str, convert: Any) -> Any:
+def one_of(data: Any, name: str, other: str, convert: Callable[[float, dict[str, Any]], Any]) -> Any:
     """Accept `other` in place of the canonical field `name`, converted; both at once are refused."""
     if isinstance(data, dict) and other in data:
         if name in data:

@@ -17,7 +17,7 @@ from loynes.errors import ModelError
 from loynes.model.cluster import Model
 from loynes.model.fields import BY_RESOURCE, NUMBER, SHARE
 from loynes.model.foreign import from_mjqm, from_mjsre, is_mjqm, is_mjsre
-from loynes.model.scipy_laws import from_scipy, is_frozen
+from loynes.model.laws.scipy_stats import from_scipy, is_frozen
 
 
 def builtin_names() -> list[str]:
@@ -169,8 +169,8 @@ def _describe(error: ErrorDetails) -> str:
         case "union_tag_not_found":
             return f"{path}: is missing"
         case "value_error":
-            said = str(context["error"])
-            return f"{path}: {said}" if path else said
+            message = str(context["error"])
+            return f"{path}: {message}" if path else message
         case "too_short":
             return f"{path}: must have at least one entry"
         case "string_too_short":

@@ -22,17 +22,17 @@ def in_time(d0: Array, d1: Array) -> Array:
     for n in range(len(rates) - 1, 0, -1):
         rates[:n, n] /= rates[n, :n].sum()
         rates[:n, :n] += np.outer(rates[:n, n], rates[n, :n])
-    found = np.zeros(len(rates))
-    found[0] = 1.0
+    weight = np.zeros(len(rates))
+    weight[0] = 1.0
     for n in range(1, len(rates)):
-        found[n] = found[:n] @ rates[:n, n]
-    return np.asarray(found / found.sum())
+        weight[n] = weight[:n] @ rates[:n, n]
+    return np.asarray(weight / weight.sum())
 
 
 def at_arrivals(d0: Array, d1: Array) -> Array:
     """The phase just after an arrival, in the long run."""
-    found = in_time(d0, d1) @ d1
-    return np.asarray(found / found.sum())
+    weight = in_time(d0, d1) @ d1
+    return np.asarray(weight / weight.sum())
 
 
 def rate_of(d0: Array, d1: Array) -> float:
@@ -42,8 +42,8 @@ def rate_of(d0: Array, d1: Array) -> float:
 
 def visits(d0: Array, d1: Array) -> Array:
     """The phase that is entered, in the long run, at an arrival or another change."""
-    found = in_time(d0, d1) * -np.diag(d0)
-    return np.asarray(found / found.sum())
+    weight = in_time(d0, d1) * -np.diag(d0)
+    return np.asarray(weight / weight.sum())
 
 
 def superposed(parts: list[tuple[Array, Array]]) -> tuple[Array, list[Array]]:
@@ -53,14 +53,16 @@ def superposed(parts: list[tuple[Array, Array]]) -> tuple[Array, list[Array]]:
     return d0, [_beside(sizes, k, part[1]) for k, part in enumerate(parts)]
 
 
-def _beside(sizes: list[int], place: int, own: Array) -> Array:
+def _beside(sizes: list[int], place: int, rates: Array) -> Array:
     """A matrix of one process, the others standing still."""
     before, after = int(np.prod(sizes[:place])), int(np.prod(sizes[place + 1 :]))
-    return np.kron(np.kron(np.eye(before), own), np.eye(after))
+    return np.kron(np.kron(np.eye(before), rates), np.eye(after))
 
 
 def problem(d0: Array, d1: Array) -> str | None:
     """What is wrong with a pair of matrices, in words; None if nothing."""
+    from scipy.sparse.csgraph import connected_components
+
     if d0.ndim != 2 or d0.shape[0] != d0.shape[1] or d1.shape != d0.shape:
         return "must be two square matrices of the same size"
     if (d1 < 0).any() or (d0 - np.diag(np.diag(d0)) < 0).any():
@@ -72,8 +74,7 @@ def problem(d0: Array, d1: Array) -> str | None:
         return f"row {row}: all rates out of a phase must sum to 0, they sum to {(d0 + d1)[row].sum():.6g}"
     if not d1.any():
         return "there are no arrivals: every rate of an arrival is 0"
-    reached = np.linalg.matrix_power((np.eye(len(d0)) + ((d0 + d1) > 0)) > 0, len(d0)) > 0
-    if not reached.all():
+    if connected_components((d0 + d1) > 0, connection="strong")[0] > 1:
         return "every phase must be reachable from every other"
     leaving = -np.diag(d0)
     changes = float(in_time(d0, d1) @ leaving) / rate_of(d0, d1)

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from loynes.model import modulation
 from loynes.model.arrivals import Batch, Modulated, Poisson, Process, Renewal
-from loynes.model.phases import phases_of
 
 Array = NDArray[np.float64]
 
@@ -62,7 +61,8 @@ def together(streams: Sequence[Process]) -> Chain:
     # Phase (j, c): all streams stand at j, and the last job came from stream c.
     d0 = np.kron(quiet, np.eye(count))
     d1 = sum(
-        (np.kron(own, np.outer(np.ones(count), np.eye(count)[c])) for c, own in enumerate(marked)), np.zeros(d0.shape)
+        (np.kron(rates, np.outer(np.ones(count), np.eye(count)[c])) for c, rates in enumerate(marked)),
+        np.zeros(d0.shape),
     )
     return Chain(np.asarray(d0, np.float64), np.asarray(d1, np.float64), np.tile(np.eye(count), (phases, 1)))
 
@@ -74,14 +74,14 @@ def _matrices(where: str, stream: Process) -> tuple[Array, Array]:
     if isinstance(stream, Poisson):
         return np.array([[-rate]]), np.array([[rate]])
     if isinstance(stream, Renewal):
-        phases = phases_of(stream.gap)
+        phases = stream.gap.as_phases()
         if phases is None:
-            said = f"{where}: gaps of a {stream.gap.law} law cannot be superposed"
-            raise ValueError(f"{said}; say {{ law = 'fit', mean, cv }} with a cv above 0, such as 0.5")
+            problem = f"{where}: gaps of a {stream.gap.law} law cannot be superposed"
+            raise ValueError(f"{problem}; say {{ law = 'fit', mean, cv }} with a cv above 0, such as 0.5")
         d0, d1 = phases.generator, np.outer(phases.stopping, phases.initial)
     else:
         assert isinstance(stream, Modulated)
         d0, d1 = stream.matrices
-    own = stream.own_rate
-    assert own is not None
-    return d0 * (rate / own), d1 * (rate / own)
+    written = stream.own_rate
+    assert written is not None
+    return d0 * (rate / written), d1 * (rate / written)

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from loynes.errors import UsageError
 from loynes.estimate import Estimate, mean_of
 from loynes.kernels.cpu.threads import cores
-from loynes.model import Model
-from loynes.model.simple_laws import Exponential
+from loynes.model import Exponential, Model
 
 
 def mean_wait(model: Model, rate: float, jobs: int, replicas: int, seed: int, confidence: float = 0.99) -> Estimate:

@@ -55,7 +55,7 @@ PolicyOption = Annotated[
 class Simulate(Question):
     """Event by event under any policy, from any state, also over time.
 
-    `policy` is a name (loynes.policies() has them all), a file of your own that registers one (.py), or a function
+    `policy` is a name (`loynes policies` lists them), a file of your own that registers one (.py), or a function
     f(floor, option). Policies that believe in run times guess them `inflation` times too long; smash takes a `window`,
     quick-swap a `threshold`, a policy of your own its `option`. The jobs are those of the recurrence: same seed, same
     arrivals, needs and services. `load` is a fraction of the threshold of first come, first served; other policies may

@@ -47,7 +47,7 @@ class Chains:
         self._state = ForwardState(
             np.zeros((self.replicas, table.servers)) if workload is None else workload.copy(),
             start_places(table.arrivals, seed, STREAM_STATIONARY, replicas) if places is None else places,
-            new_tally(rows, len(needs.need), unit, len(table.units), bool(needs.lift.size)),
+            new_tally(rows, len(needs.need), unit, len(table.units), bool(needs.phase_weight.size)),
         )
 
     @property

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from loynes.estimate import Estimate, student
 from loynes.kernels.tally import Blockers
 from loynes.model.cluster import Model
-from loynes.model.law import Law
+from loynes.model.laws.law import Law
 
 Array = NDArray[np.float64]
 

@@ -82,10 +82,10 @@ def burstiness(trace: Trace) -> Burstiness:
     correlation = float(np.mean(centred[1:] * centred[:-1]) / spread) if spread > 0 and len(gaps) > 2 else 0.0
     shortest, longest = LEAST_JOBS * mean, trace.span / LEAST_WINDOWS
     scales = np.geomspace(shortest, longest, SCALES) if longest > 2.0 * shortest else np.array([max(longest, mean)])
-    found, windows = [], []
+    dispersion, windows = [], []
     for scale in scales:
         counts = counts_in(trace.submit, float(scale))
-        found.append(float(np.var(counts, ddof=1) / np.mean(counts)) if len(counts) > 1 else 1.0)
+        dispersion.append(float(np.var(counts, ddof=1) / np.mean(counts)) if len(counts) > 1 else 1.0)
         windows.append(len(counts))
     together = float(np.mean(gaps == 0.0))
     return Burstiness(
@@ -95,7 +95,7 @@ def burstiness(trace: Trace) -> Burstiness:
         correlation,
         together,
         tuple(map(float, scales)),
-        tuple(found),
+        tuple(dispersion),
         tuple(windows),
     )
 

@@ -79,15 +79,15 @@ def from_columns(table: Mapping[str, Any], ledger: Ledger, columns: Mapping[str,
 
 def _find(names: Sequence[str], columns: Mapping[str, str], ledger: Ledger) -> dict[str, str]:
     """Our names -> those of the table."""
-    found = {ours: ours for ours in OURS if ours in names}
+    column_of = {ours: ours for ours in OURS if ours in names}
     for ours, theirs in columns.items():
         if theirs not in names:
             raise ledger.error(f"no column {theirs!r} for {ours}; there are: {_listed(names)}")
-        found[ours] = theirs
+        column_of[ours] = theirs
     for ours in REQUIRED:
-        if ours not in found:
+        if ours not in column_of:
             raise ledger.error(f"no column {ours!r}; there are: {_listed(names)} (name it with {ours}=COLUMN)")
-    return found
+    return column_of
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -102,18 +102,18 @@ def _from_table(
     place: NDArray[np.int64],
     records: int,
 ) -> Trace:
-    found = _find(tuple(table), columns, ledger)
+    column_of = _find(tuple(table), columns, ledger)
     sound = np.ones(len(place), dtype=np.bool_)
 
     def taken(ours: str) -> Array:
-        if ours not in found:
+        if ours not in column_of:
             return np.full(len(place), np.nan)
         # Seconds, or the words that logs have for them.
         reader = {"submit": lambda text: stamp(text)[0], "need": number}.get(ours, duration)
-        return _numbers(table[found[ours]], reader, found[ours], place, sound, ledger)
+        return _numbers(table[column_of[ours]], reader, column_of[ours], place, sound, ledger)
 
     values = {ours: taken(ours) for ours in OURS}
-    mapped = {theirs: ours for ours, theirs in found.items()}
+    mapped = {theirs: ours for ours, theirs in column_of.items()}
     others = [name for name in table if mapped.get(name) not in OURS]
     labels = {mapped.get(name, name): _label(table[name])[sound] for name in others}
     return gather(

@@ -26,9 +26,9 @@ class Ledger:
         if count:
             self.repaired[what] = self.repaired.get(what, 0) + int(count)
 
-    def damage(self, place: int, found: str, expected: str, reason: str = MALFORMED, count: int = 1) -> None:
+    def damage(self, place: int, problem: str, expected: str, reason: str = MALFORMED, count: int = 1) -> None:
         """Skip damaged lines, the first of them at `place`; the first few are remembered for people to look at."""
-        text = f"{self.word} {place}: {found}; expected {expected}"
+        text = f"{self.word} {place}: {problem}; expected {expected}"
         if self.strict:
             raise TraceError(f"{self.source}: {text}")
         self.skip(reason, count)

@@ -31,14 +31,14 @@ def class_tables(trace: Trace, most: int, law: str) -> tuple[list[dict[str, Any]
     group = _groups(values, counts, most)[code]
     tables = []
     for g in range(int(group.max()) + 1):
-        mine = np.flatnonzero(group == g)
-        need, service = trace.need[mine], trace.service[mine]
+        members = np.flatnonzero(group == g)
+        need, service = trace.need[members], trace.service[members]
         one = int(max(1, round(float(need @ service) / float(service.sum()))))
         low, high = int(need.min()), int(need.max())
         table: dict[str, Any] = {
             "name": f"need-{low}" if low == high else f"need-{low}-{high}",
             "need": one,
-            "probability": len(mine) / trace.jobs,
+            "probability": len(members) / trace.jobs,
             "service": law_table(service, law),
         }
         tables.append(table)
@@ -91,11 +91,11 @@ def _summarised(values: Array) -> tuple[Array, Array]:
     return kept, np.asarray(np.bincount(place, sizes), np.float64)
 
 
-def arrival_table_of(trace: Trace, seen: Burstiness, process: str) -> dict[str, Any]:
+def arrival_table_of(trace: Trace, bursts: Burstiness, process: str) -> dict[str, Any]:
     """An arrival process for these submissions, as a model file has it."""
     gaps = np.diff(trace.submit)
     if process == "poisson":
-        return {"process": "poisson", "rate": seen.rate}
+        return {"process": "poisson", "rate": bursts.rate}
     if process == "renewal":
         return {"process": "renewal", "gap": law_table(gaps, "empirical")}
     if process == "batch":
@@ -107,7 +107,7 @@ def arrival_table_of(trace: Trace, seen: Burstiness, process: str) -> dict[str, 
         return {"process": "batch", "size": size, "of": arrival_table_of(starts, inner, kind)}
     if process == "trace":
         return {"process": "trace", "gaps": gaps.tolist()}
-    return two_phases(trace, seen)
+    return two_phases(trace, bursts)
 
 
 def batches_of(trace: Trace) -> tuple[Trace, NDArray[np.int64]]:
@@ -118,25 +118,26 @@ def batches_of(trace: Trace) -> tuple[Trace, NDArray[np.int64]]:
     return replace(trace, submit=starts), sizes
 
 
-def two_phases(trace: Trace, seen: Burstiness) -> dict[str, Any]:
+def two_phases(trace: Trace, bursts: Burstiness) -> dict[str, Any]:
     """A Poisson process with two rates that alternate, by the rate, the dispersion of counts and their skewness.
 
     If the rate is a process with mean m, variance v and correlation exp(-r t), the dispersion of counts over t is
     1 + (2 v / (m r)) (1 - (1 - exp(-r t)) / (r t)): v and r are fitted to what was seen. The part of time in the faster
     phase comes from the third cumulant of counts over times short against 1 / r, where the rate hardly changes.
+    r is looked for on a grid: a local search (scipy.optimize) may end in another minimum, and change fitted models.
     """
-    m, t = seen.rate, np.array(seen.scale)
-    excess, weight = np.array(seen.dispersion) - 1.0, np.array(seen.windows, np.float64)
-    best, found = math.inf, (0.0, 0.0)
+    m, t = bursts.rate, np.array(bursts.scale)
+    excess, weight = np.array(bursts.dispersion) - 1.0, np.array(bursts.windows, np.float64)
+    best, fitted = math.inf, (0.0, 0.0)
     for r in np.geomspace(0.05 / t[-1], 5.0 / t[0], 400):
         shape = 1.0 - -np.expm1(-r * t) / (r * t)
         # Relative errors of dispersions are about the same at all scales of equally many windows.
-        w = weight / np.maximum(np.array(seen.dispersion), 1.0) ** 2
+        w = weight / np.maximum(np.array(bursts.dispersion), 1.0) ** 2
         size = max(0.0, float((w * shape) @ excess / ((w * shape) @ shape)))
         miss = float(w @ (excess - size * shape) ** 2)
         if miss < best:
-            best, found = miss, (r, size)
-    r, size = found
+            best, fitted = miss, (r, size)
+    r, size = fitted
     v = 0.5 * size * m * r
     if not v > 0:
         raise TraceError(f"{trace.source}: its arrivals are not bursty enough for mmpp; take --arrivals renewal")

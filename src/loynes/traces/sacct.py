@@ -21,7 +21,7 @@ MIXED = "stamp without an offset from UTC in a file that has offsets: taken as U
 
 # Columns that may say how many servers a job had, the first one there counts; then those that say what it asked for.
 HAD = ("alloccpus", "ncpus", "allocnodes", "nnodes")
-ASKED = {"alloccpus": "reqcpus", "ncpus": "reqcpus", "allocnodes": "reqnodes", "nnodes": "reqnodes"}
+REQUESTED = {"alloccpus": "reqcpus", "ncpus": "reqcpus", "allocnodes": "reqnodes", "nnodes": "reqnodes"}
 LABELS = ("partition", "user", "account", "qos", "state", "cluster", "group", "timelimit")
 _GOING_ON = ("PENDING", "RUNNING", "SUSPENDED", "RESIZING", "CONFIGURING", "COMPLETING")
 
@@ -53,21 +53,21 @@ class _Header:
             names.pop()
         self.width = len(names)
         place = {name: i for i, name in reversed(list(enumerate(names)))}
-        asked = {ours: theirs.lower() for ours, theirs in columns.items()}
-        for ours, theirs in asked.items():
+        renamed = {ours: theirs.lower() for ours, theirs in columns.items()}
+        for ours, theirs in renamed.items():
             if theirs not in place:
                 raise ledger.error(f"line {line}: no column {theirs!r} for {ours}; there are: {', '.join(names)}")
         self.id = place.get("jobid")
         self.state = place.get("state")
-        self.submit = place.get(asked.get("submit", "submit"), -1)
+        self.submit = place.get(renamed.get("submit", "submit"), -1)
         self.start, self.end = place.get("start"), place.get("end")
-        self.elapsed = place.get(asked.get("service", "elapsedraw"), place.get("elapsed"))
-        self.wait = place.get(asked["wait"]) if "wait" in asked else None
-        need = asked.get("need", next((name for name in HAD if name in place), "reqcpus"))
+        self.elapsed = place.get(renamed.get("service", "elapsedraw"), place.get("elapsed"))
+        self.wait = place.get(renamed["wait"]) if "wait" in renamed else None
+        need = renamed.get("need", next((name for name in HAD if name in place), "reqcpus"))
         self.need = place.get(need, -1)
-        self.asked = place.get(ASKED.get(need, ""))
+        self.requested = place.get(REQUESTED.get(need, ""))
         self.labels = {name: place[name] for name in LABELS if name in place}
-        self.labels |= {ours: place[theirs] for ours, theirs in asked.items() if ours not in _OURS}
+        self.labels |= {ours: place[theirs] for ours, theirs in renamed.items() if ours not in _OURS}
         if self.submit < 0:
             raise ledger.error(f"line {line}: no column Submit in the header; there are: {', '.join(names)}")
         if self.need < 0:
@@ -110,7 +110,7 @@ class _Jobs:
                 service = duration(fields[table.elapsed])
             wait = start - submit if table.wait is None else duration(fields[table.wait])
             need = number(fields[table.need])
-            asked = math.nan if table.asked is None else number(fields[table.asked])
+            requested = math.nan if table.requested is None else number(fields[table.requested])
         except (ValueError, OverflowError):
             ledger.damage(
                 line, self._culprit(fields), "a stamp like 2024-03-01T12:00:00, a time like 1-02:03:04, or a number"
@@ -122,8 +122,8 @@ class _Jobs:
         if not service > 0 and table.start is not None and math.isnan(start):
             ledger.skip(NEVER_STARTED)
             return
-        if not need > 0 and asked > 0:
-            need = asked
+        if not need > 0 and requested > 0:
+            need = requested
             self._requested += 1
         self._zoned += zoned is True
         self._naive += zoned is False
@@ -141,7 +141,7 @@ class _Jobs:
         for places, reader in (
             (stamps, stamp),
             ((table.elapsed, table.wait), duration),
-            ((table.need, table.asked), number),
+            ((table.need, table.requested), number),
         ):
             for place in places:
                 if place is None:

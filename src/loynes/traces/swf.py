@@ -130,15 +130,15 @@ class _Part:
     def header(self, header: dict[str, float], ledger: Ledger) -> None:
         """Take what comments say of the machine; the first word on it counts."""
         for line in np.flatnonzero(self._comment):
-            found = _HEADER.match(self._text(int(line)).decode("utf-8", "replace"))
-            if found is None or found[1].lower() in header:
+            match = _HEADER.match(self._text(int(line)).decode("utf-8", "replace"))
+            if match is None or match[1].lower() in header:
                 continue
             try:
-                value = number(found[2])
+                value = number(match[2])
             except ValueError:
                 value = math.nan
             if math.isfinite(value) and abs(value) < 1e12:
-                header[found[1].lower()] = value
+                header[match[1].lower()] = value
             else:
                 ledger.repair(HEADER_UNREAD)
 
@@ -146,8 +146,8 @@ class _Part:
         """The used fields of all lines that have 18 words and numbers where they are needed, and their numbers."""
         right = self._count[self._data] == FIELDS
         for line in self._data[~right]:
-            found = f"{self._count[line]} fields"
-            ledger.damage(self._line + int(line), found, f"{FIELDS} numbers")
+            problem = f"{self._count[line]} fields"
+            ledger.damage(self._line + int(line), problem, f"{FIELDS} numbers")
         lines = self._data[right]
         first = self._first[lines]
         columns = np.empty((len(USED), len(lines)))
@@ -156,8 +156,8 @@ class _Part:
             columns[row] = self._numbers(first + (field - 1))
             for i in np.flatnonzero(np.isnan(columns[row]) & sound):
                 word = self._word(int(first[i]) + field - 1)
-                found = f"field {field} ({NAMES[field]}) is {quoted(word)}"
-                ledger.damage(self._line + int(lines[i]), found, "a number")
+                problem = f"field {field} ({NAMES[field]}) is {quoted(word)}"
+                ledger.damage(self._line + int(lines[i]), problem, "a number")
                 sound[i] = False
         return columns[:, sound], self._line + lines[sound]
 

@@ -56,7 +56,7 @@ def lines_of(data: bytes, ledger: Ledger) -> Iterator[tuple[int, str]]:
 
 def first_of(lines: Iterator[tuple[int, str]], ledger: Ledger) -> tuple[int, str]:
     """The header, and its line number."""
-    found = next(lines, None)
-    if found is None:  # blanks of other alphabets are blanks, too
+    first = next(lines, None)
+    if first is None:  # blanks of other alphabets are blanks, too
         raise ledger.error("is empty")
-    return found
+    return first

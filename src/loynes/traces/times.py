@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime, time
+from functools import lru_cache
 
 # What logs write where they have nothing to say.
 NOTHING = frozenset({"", "unknown", "none", "n/a", "na", "null", "nan", "nat", "<na>", "invalid"})
@@ -11,22 +12,20 @@ _EPOCH = datetime(1970, 1, 1)
 _EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class _Known(dict[str, float]):
-    """Seconds of days, or of times of day, each read once: logs repeat them, and reading a stamp is slow."""
-
-    def __missing__(self, text: str) -> float:
-        if ":" not in text:
-            seconds = (datetime.fromisoformat(text) - _EPOCH).total_seconds()
-        else:
-            when = time.fromisoformat(text)
-            if when.tzinfo is not None:
-                raise ValueError("an offset, which is not for here")
-            seconds = 3600.0 * when.hour + 60.0 * when.minute + when.second + 1e-6 * when.microsecond
-        self[text] = seconds
-        return seconds
+# Logs repeat days and times of day, and reading one is slow: each is read once, while there are not too many.
+@lru_cache(maxsize=1 << 17)
+def _day(text: str) -> float:
+    """Seconds from 1970 to the beginning of a day."""
+    return (datetime.fromisoformat(text) - _EPOCH).total_seconds()
 
 
-_known = _Known()
+@lru_cache(maxsize=1 << 17)
+def _time_of_day(text: str) -> float:
+    """Seconds of a time of day without an offset."""
+    when = time.fromisoformat(text)
+    if when.tzinfo is not None:
+        raise ValueError("an offset, which is not for here")
+    return 3600.0 * when.hour + 60.0 * when.minute + when.second + 1e-6 * when.microsecond
 
 
 def number(text: str) -> float:
@@ -50,7 +49,7 @@ def stamp(text: str) -> tuple[float, bool | None]:
     text = text.strip()
     if len(text) == 19 and text[10] == "T":
         try:
-            return _known[text[:10]] + _known[text[11:]], False
+            return _day(text[:10]) + _time_of_day(text[11:]), False
         except ValueError:
             pass  # an offset, or no stamp at all
     try:
@@ -79,7 +78,7 @@ def _clock(text: str) -> float:
     """Seconds of HH:MM:SS, HH of any size, or MM:SS."""
     if len(text) == 8:
         try:
-            return _known[text]
+            return _time_of_day(text)
         except ValueError:
             pass  # more hours than a day has, or no duration at all
     parts = text.split(":")

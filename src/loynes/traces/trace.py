@@ -64,16 +64,16 @@ class Trace:
     def requested(self) -> Array | None:
         """Seconds that were asked for, NaN where the log has none; None if it has none at all."""
         if "requested_time" in self.labels:
-            told = self.labels["requested_time"]
+            limits = self.labels["requested_time"]
         elif "timelimit" in self.labels:
-            told = self.labels["timelimit"]
+            limits = self.labels["timelimit"]
         else:
             return None
-        if told.dtype.kind not in "iuf":
-            words, place = np.unique(told, return_inverse=True)
-            told = np.array([_seconds(str(word)) for word in words])[place]
-        found = np.where(told > 0, told, np.nan).astype(np.float64)
-        return None if np.isnan(found).all() else found
+        if limits.dtype.kind not in "iuf":
+            words, place = np.unique(limits, return_inverse=True)
+            limits = np.array([_seconds(str(word)) for word in words])[place]
+        requested = np.where(limits > 0, limits, np.nan).astype(np.float64)
+        return None if np.isnan(requested).all() else requested
 
     @property
     def hash(self) -> str:
@@ -84,10 +84,10 @@ class Trace:
         return digest.hexdigest()[:16]
 
     @property
-    def figures(self) -> tuple[tuple[str, Any], ...]:
+    def figures(self) -> tuple[tuple[str, str | float], ...]:
         """Quantity and value, for tables."""
-        told = int(np.count_nonzero(~np.isnan(self.wait)))
-        rows: list[tuple[str, Any]] = [
+        recorded = int(np.count_nonzero(~np.isnan(self.wait)))
+        rows: list[tuple[str, str | float]] = [
             ("source", self.source),
             ("format", self.format),
             ("data lines", str(self.records)),
@@ -97,7 +97,7 @@ class Trace:
             ("jobs a second", "none" if self.rate is None else self.rate),
             ("largest need", str(int(self.need.max()))),
             ("mean service", float(self.service.mean())),
-            ("jobs with a recorded wait", str(told)),
+            ("jobs with a recorded wait", str(recorded)),
         ]
         rows += [(f"skipped: {reason}", str(count)) for reason, count in self.skipped.items()]
         rows += [(f"repaired: {what}", str(count)) for what, count in self.repaired.items()]

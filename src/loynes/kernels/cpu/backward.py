@@ -6,8 +6,8 @@ import numpy as np
 
 from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.cpu.jobs import draw_block, new_block
-from loynes.kernels.cpu.past import follow, new_trail, trail_at
 from loynes.kernels.cpu.state import advance, get, new_state, put, rebase
+from loynes.kernels.cpu.trail import extend_trail, new_trail, trail_at
 from loynes.kernels.reference import BLOCK
 
 
@@ -47,7 +47,7 @@ def _from_empty(table, seed, stream, replica, n, block, state, trail, W):
     """M_n: empty before job -n, then jobs -n .. -1. Returns the trail, which may have grown."""
     W[:] = 0.0
     put(state, W)
-    trail = follow(table, seed, stream, replica, n, block, trail)
+    trail = extend_trail(table, seed, stream, replica, n, block, trail)
     for first in range(-n, 0, BLOCK):
         draw_block(table, seed, stream, replica, first, block, trail_at(trail, first))
         rebase(state, advance(state, block, 0, BLOCK, 0.0))

@@ -12,9 +12,9 @@ from loynes.inputs.arrivals import start_places
 from loynes.inputs.tables import JobTable
 from loynes.kernels import engine as kinds
 from loynes.kernels.cpu.backward import backward
-from loynes.kernels.cpu.driven import driven
 from loynes.kernels.cpu.forward import forward
 from loynes.kernels.cpu.pile import pile, regenerate
+from loynes.kernels.cpu.pile_before import pile_before
 from loynes.kernels.cpu.random_pile import random_pile
 from loynes.kernels.cpu.sandwich import perfect, sandwich
 from loynes.kernels.cpu.threads import cores, run_lines
@@ -150,7 +150,7 @@ def _block_before(task: kinds.BlockBefore, state: kinds.BlockState) -> Piece:
 
     def piece(rows: slice, start: int, stop: int) -> None:
         blocks = (array[rows] for array in state)
-        driven(task.table, as_runs, key, task.stream, first + rows.start, task.length, *blocks)
+        pile_before(task.table, as_runs, key, task.stream, first + rows.start, task.length, *blocks)
 
     return piece
 

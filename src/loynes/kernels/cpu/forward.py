@@ -8,9 +8,9 @@ import numpy as np
 
 from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.cpu.jobs import draw_block, new_block
+from loynes.kernels.cpu.kinds import look as look_at_kinds
+from loynes.kernels.cpu.kinds import take_lost, unpack
 from loynes.kernels.cpu.state import advance, get, look, new_state, put, rebase
-from loynes.kernels.cpu.typed import look as look_at_kinds
-from loynes.kernels.cpu.typed import take_lost, unpack
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.tally import BIN_OFFSET, BIN_SHIFT, BINS
 
@@ -40,8 +40,9 @@ def forward(table, needs, as_runs, stride, seed, stream, replicas, rows, begin, 
                         look(state, needs.need, now, wait, loss)
                     else:
                         look_at_kinds(state, block, j, needs, now, wait, loss)
-                    if needs.lift.size > 0:
-                        _note_own(row, needs.weight, needs.lift[block.place[j] % table.arrivals.phases], wait, loss)
+                    if needs.phase_weight.size > 0:
+                        phase = block.place[j] % table.arrivals.phases
+                        _note_by_phase(row, needs.weight, needs.phase_weight[phase], wait, loss)
                     else:
                         _note(row, needs.weight, wait, loss)
                     now = advance(state, block, j, j + stride, now)
@@ -113,11 +114,11 @@ def _note(row, weight, wait, loss):
 
 
 @compiled
-def _note_own(row, weight, lift, wait, loss):
+def _note_by_phase(row, weight, phase_weight, wait, loss):
     """The same where classes depend on the arrival process: what a class sees counts as much as it is likelier here."""
     kinds = row.loss.size
     for k in range(wait.size):
-        w, more = wait[k], lift[k]
+        w, more = wait[k], phase_weight[k]
         row.wait[k] += more * w
         row.square[k] += more * w * w
         if w == 0.0:

@@ -6,9 +6,9 @@ import numpy as np
 
 from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.cpu.jobs import draw_block, new_block
+from loynes.kernels.cpu.kinds import look as look_at_kinds
+from loynes.kernels.cpu.kinds import take_lost, unpack
 from loynes.kernels.cpu.state import advance, get, look, lower, new_state, put
-from loynes.kernels.cpu.typed import look as look_at_kinds
-from loynes.kernels.cpu.typed import take_lost, unpack
 from loynes.kernels.reference import BLOCK
 
 
@@ -36,7 +36,9 @@ def pile(table, needs, blockers, as_runs, stride, seed, stream, first_replica, b
                 else:
                     look_at_kinds(state, block, j, needs, 0.0, wait_k, loss_k)
                 for k in range(needs.need.size):
-                    more = needs.lift[block.place[j] % table.arrivals.phases, k] if needs.lift.size > 0 else 1.0
+                    more = 1.0
+                    if needs.phase_weight.size > 0:
+                        more = needs.phase_weight[block.place[j] % table.arrivals.phases, k]
                     for t in range(loss.size):
                         loss[t] += needs.weight[k] * more * loss_k[k * loss.size + t]
                 advance(state, block, j, j + stride, 0.0)

@@ -41,10 +41,10 @@ def random_pile(table, blockers, seed, stream, first_replica, begin, end, H, pla
                     pick = i + np.int64((word * np.uint64(s - i)) >> _32)
                     heights[i], heights[pick] = heights[pick], heights[i]
                 # The servers moved to the front are the job's, or, if it needs more than half, the others.
-                own = heights[:a] if moved == a else heights[moved:]
-                start = own.max()
-                loss += np.sum(start - own)
-                own[:] = start + block.service[j]
+                its = heights[:a] if moved == a else heights[moved:]
+                start = its.max()
+                loss += np.sum(start - its)
+                its[:] = start + block.service[j]
             bottom = heights.min()
             heights -= bottom
             base += bottom

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from loynes.kernels.cpu import dense, runs
 from loynes.kernels.cpu.compiled import compiled
-from loynes.kernels.cpu.typed import room
+from loynes.kernels.cpu.kinds import room
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.shape import dense_cost, runs_cost
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.cpu.jobs import draw_block, new_block
-from loynes.kernels.cpu.past import follow, new_trail, trail_at
 from loynes.kernels.cpu.state import advance, get, new_state, put, rebase, same
+from loynes.kernels.cpu.trail import extend_trail, new_trail, trail_at
 from loynes.kernels.reference import BLOCK
 
 
@@ -52,7 +52,7 @@ def perfect(table, as_runs, seed, stream, first_replica, initial, longest, ceili
             put(lower, W[r])
             W[r] = ceiling + rise * doublings[r]
             put(upper, W[r])
-            trail = follow(table, seed, stream, first_replica + r, n, block, trail)
+            trail = extend_trail(table, seed, stream, first_replica + r, n, block, trail)
             at, _ = _together(table, seed, stream, first_replica + r, -n, 0, block, trail, lower, upper, True)
             if at <= 0:
                 length[r] = n

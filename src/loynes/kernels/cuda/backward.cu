@@ -5,12 +5,12 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 backward(unsigned stream, unsigned first_replica, Index initial, int confirmations,
          Index longest, Index count, int slots, int budget, unsigned *taken, Slot *slot_of, Real *unfinished, Real *W,
          Index *length, Index *doublings) {
-    const Index own = team();
-    if (own >= slots) return;
-    Slot slot = slot_of[own];
+    const Index number = team();
+    if (number >= slots) return;
+    Slot slot = slot_of[number];
     State state;
     const Jobs jobs = begin_team(stream, state);
-    state.put(unfinished + own * SERVERS);
+    state.put(unfinished + number * SERVERS);
     for (int block = 0; block < budget && slot.sample != -2; ++block) {
         if (slot.sample < 0) {
             if (!take(slot, taken, count, initial)) break;
@@ -29,11 +29,11 @@ backward(unsigned stream, unsigned first_replica, Index initial, int confirmatio
             slot.doublings += 1;
             slot.agreed = state.equals(row) ? slot.agreed + 1 : 0;
         }
-        const bool settled = slot.agreed == confirmations;
-        if (!settled) state.get(row);
-        if (settled || slot.n >= longest) {
+        const bool agreed = slot.agreed == confirmations;
+        if (!agreed) state.get(row);
+        if (agreed || slot.n >= longest) {
             if (lane() == 0) {
-                length[slot.sample] = settled ? slot.n : 0;
+                length[slot.sample] = agreed ? slot.n : 0;
                 doublings[slot.sample] = slot.doublings;
             }
             slot.sample = -1;
@@ -43,6 +43,6 @@ backward(unsigned stream, unsigned first_replica, Index initial, int confirmatio
             state.fill(0);
         }
     }
-    state.get(unfinished + own * SERVERS);
-    if (lane() == 0) slot_of[own] = slot;
+    state.get(unfinished + number * SERVERS);
+    if (lane() == 0) slot_of[number] = slot;
 }

@@ -15,8 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.errors import UsageError
+from loynes.inputs import elementary, philox, tables
 from loynes.inputs.arrivals import POISSON
+from loynes.inputs.jobs import LARGEST, SMALLEST
 from loynes.inputs.tables import JobTable, class_probabilities
+from loynes.kernels import tally
+from loynes.kernels.reference import BLOCK
 
 SOURCES = Path(__file__).parent
 KERNELS = {"forward": "forward", "pile": "pile", "backward": "backward", "sandwich": "sandwich", "perfect": "sandwich",
@@ -26,6 +30,42 @@ OPTIONS = ("--std=c++17", "--fmad=false")
 
 THREAD, WARP, WIDE, THREAD_KINDS, WIDE_KINDS = range(5)
 FORMS = ("thread", "warp", "wide", "thread", "wide")
+
+# What the sources share with Python, each said once, there: see `literal` for how numbers are handed over.
+SHARED: dict[str, int | float] = {
+    "FORM_THREAD": THREAD,
+    "FORM_WARP": WARP,
+    "FORM_WIDE": WIDE,
+    "FORM_THREAD_KINDS": THREAD_KINDS,
+    "BLOCK": BLOCK,
+    "BIN_BITS": tally.BITS,
+    "LOWEST_OCTAVE": tally.LOWEST_OCTAVE,
+    "BINS": tally.BINS,
+    "PHILOX_ROUNDS": philox.ROUNDS,
+    "PHILOX_MULTIPLIER_0": philox.MULTIPLIER_0,
+    "PHILOX_MULTIPLIER_1": philox.MULTIPLIER_1,
+    "SMALLEST_UNIFORM": SMALLEST,
+    "LARGEST_UNIFORM": LARGEST,
+    "TABLE_EDGE": tables.TABLE_EDGE,
+    "TABLE_PER_STEP": 1.0 / tables.TABLE_STEP,
+    "TABLE_NODES": tables.TABLE_CELLS + 1,
+    **{formula.upper(): number for number, formula in enumerate(tables.FORMULAS)},
+    **{
+        name: getattr(elementary, name)
+        for name in ("ONE_BITS", "ROOT_BITS", "MANTISSA", "LN2_HIGH", "LN2_LOW", "INVERSE_LN2", "EXP_LIMIT")
+    },
+    **{f"{name}_{k}": x for name in ("LOG_ODD", "LOG_EVEN", "EXP") for k, x in enumerate(getattr(elementary, name))},
+}
+
+
+def literal(value: int | float) -> str:
+    """A number as C++ reads it back, exactly: doubles in hexadecimal, whole numbers as long as they need to be."""
+    if isinstance(value, float):
+        return f"({value.hex()})"
+    if -(2**31) <= value < 2**31:
+        return f"({value})" if value < 0 else str(value)
+    return f"{value:#x}u" if value < 2**32 else f"{value:#x}ll"
+
 
 # Where one thread a replica stops paying, and where a warp's registers no longer hold a replica, by bits.
 MOST_IN_THREAD = {32: 128, 64: 64}
@@ -140,7 +180,7 @@ class Shape:
                 "MOST_DEMAND": np.max(self.class_demand, axis=0).tolist(),
                 "NEED_DEMAND": [n for need in self.need_demand for n in need],
             }
-        lines = [f"#define {name} {value}" for name, value in constants.items()]
+        lines = [f"#define {name} {literal(value)}" for name, value in (SHARED | constants).items()]
         lines += [
             f"__device__ constexpr int {name}[] = {{{', '.join(map(str, items))}}};" for name, items in lists.items()
         ]

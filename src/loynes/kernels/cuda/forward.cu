@@ -2,8 +2,6 @@
 #include "state.cuh"
 
 // Bins of waits as in kernels/tally.py: the leading bits of wait / unit.
-constexpr int BIN_BITS = 7, LOWEST_OCTAVE = -20, BINS = (28 + 20) << BIN_BITS;
-
 __device__ __forceinline__ int bin_of(float wait) {
     return (__float_as_int(wait) >> (23 - BIN_BITS)) - ((127 + LOWEST_OCTAVE) << BIN_BITS);
 }
@@ -32,8 +30,8 @@ struct Tally {
     }
 };
 
-template <int K = 0> __device__ __forceinline__ void look(const State &state, const Tally &tally, Index row, Real mine) {
-#if FORM == 2
+template <int K = 0> __device__ __forceinline__ void look(const State &state, const Tally &tally, Index row, Real kept) {
+#if FORM == FORM_WIDE
     for (int k = lane(); k < NEEDS; k += 32) tally.note(row, k, state.at(far_table.needs[k]));
 #else
 #if KINDS == 1
@@ -45,10 +43,10 @@ template <int K = 0> __device__ __forceinline__ void look(const State &state, co
         tally.note(row, K, w);
     } else {
         // Lane k keeps what concerns need k.
-        if (lane() == K % 32) mine = w;
-        if ((K % 32 == 31 || K + 1 == NEEDS) && lane() <= K % 32) tally.note(row, K - K % 32 + lane(), mine);
+        if (lane() == K % 32) kept = w;
+        if ((K % 32 == 31 || K + 1 == NEEDS) && lane() <= K % 32) tally.note(row, K - K % 32 + lane(), kept);
     }
-    if constexpr (K + 1 < NEEDS) look<K + 1>(state, tally, row, mine);
+    if constexpr (K + 1 < NEEDS) look<K + 1>(state, tally, row, kept);
 #endif
 }
 

@@ -17,11 +17,11 @@ given(int blocks, const int *need, const int *kind, const Real *service, const R
             __syncwarp(__activemask());
             Real least = STRICT ? state.floor : Real(0);
             for (int t = 0; t < KINDS; ++t) {
-                const int asked = demand_of(kind[j], t);
-                if (asked > 0) least = greater(least, W[first_of(t) + asked - 1]);
+                const int need_of_kind = demand_of(kind[j], t);
+                if (need_of_kind > 0) least = greater(least, W[first_of(t) + need_of_kind - 1]);
             }
             __syncwarp(__activemask());
-#elif FORM == 1
+#elif FORM == FORM_WARP
             state.get(W);
             __syncwarp();
             const Real least = W[need[j] - 1];

@@ -13,7 +13,7 @@ struct Table {
     int first[CLASSES + 1];
     int needs[NEEDS];  // distinct, ascending
     int demand[CLASSES * KINDS];  // [class][kind], where there are several kinds
-    int recipe[BRANCHES];
+    int recipe[BRANCHES];  // the number of its formula
     double low[BRANCHES], stretch[BRANCHES], p[BRANCHES], q[BRANCHES], r[BRANCHES], add[BRANCHES];
     const double *grid, *pieces;
 };
@@ -26,8 +26,6 @@ __device__ Table table;
 #endif
 __device__ Table far_table;
 __constant__ Keys keys;
-
-enum Recipe { EXPONENTIAL, PARETO, BOUNDED_PARETO, DETERMINISTIC, UNIFORM, WEIBULL, TABULATED, PIECES };
 
 struct Job {
     Real service, gap;
@@ -70,11 +68,10 @@ __device__ __forceinline__ int pick_class(unsigned word) {
 }
 
 __device__ inline double interpolate(int number, double logit) {
-    const double edge = 37.0;
-    const double place = (logit + edge) * (1.0 / (2.0 * edge / 2048));
+    const double place = (logit + TABLE_EDGE) * TABLE_PER_STEP;
     const int cell = (int)place;
     const double f = place - cell;
-    const double *node = far_table.grid + 2 * (2049 * (Index)number + cell);
+    const double *node = far_table.grid + 2 * (TABLE_NODES * (Index)number + cell);
     const double y0 = node[0], d0 = node[1], y1 = node[2], d1 = node[3];
     const double rise = y1 - y0;
     return y0 + f * (d0 + f * ((3.0 * rise - (2.0 * d0 + d1)) + f * ((d0 + d1) - 2.0 * rise)));
@@ -98,7 +95,7 @@ __device__ inline double on_pieces(int first, int count, double u) {
 // What a branch makes of a uniform that falls into it, in double.
 __device__ inline double branch_value(int branch, double u) {
     const Table &t = far_table;
-    u = lesser(greater((u - t.low[branch]) * t.stretch[branch], 0x1p-53), 1.0 - 0x1p-53);
+    u = lesser(greater((u - t.low[branch]) * t.stretch[branch], SMALLEST_UNIFORM), LARGEST_UNIFORM);
     const double p = t.p[branch], q = t.q[branch];
     switch (t.recipe[branch]) {
         case DETERMINISTIC: return p;

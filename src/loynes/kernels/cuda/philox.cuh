@@ -4,16 +4,16 @@
 
 // The round keys are the same for all jobs of a seed: they are laid out beforehand, in constant memory (`keys`).
 struct Keys {
-    unsigned first[10], second[10];
+    unsigned first[PHILOX_ROUNDS], second[PHILOX_ROUNDS];
 };
 
 __device__ __forceinline__ uint4 philox(const Keys &keys, unsigned stream, unsigned replica, unsigned low,
                                         unsigned high) {
     unsigned c0 = low, c1 = high, c2 = replica, c3 = stream;
 #pragma unroll
-    for (int round = 0; round < 10; ++round) {
-        const unsigned long long product_0 = (unsigned long long)c0 * 0xD2511F53u;
-        const unsigned long long product_1 = (unsigned long long)c2 * 0xCD9E8D57u;
+    for (int round = 0; round < PHILOX_ROUNDS; ++round) {
+        const unsigned long long product_0 = (unsigned long long)c0 * PHILOX_MULTIPLIER_0;
+        const unsigned long long product_1 = (unsigned long long)c2 * PHILOX_MULTIPLIER_1;
         c0 = (unsigned)(product_1 >> 32) ^ c1 ^ keys.first[round];
         c1 = (unsigned)product_1;
         c2 = (unsigned)(product_0 >> 32) ^ c3 ^ keys.second[round];

@@ -22,5 +22,4 @@ typedef long long Index;
 // For lambdas: a state captured by one that is not inlined would live in memory instead of registers.
 #define ALWAYS_INLINE __attribute__((always_inline))
 
-constexpr int BLOCK = 64;  // jobs, as in kernels/reference.py
 constexpr unsigned ALL = 0xFFFFFFFFu;

@@ -42,13 +42,13 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 perfect(unsigned stream, unsigned first_replica, Index initial, Index longest, double ceiling,
         double rise, Index count, int slots, int budget, unsigned *taken, Slot *slot_of, Real *unfinished, Real *W,
         Index *length, Index *doublings) {
-    const Index own = team();
-    if (own >= slots) return;
-    Slot slot = slot_of[own];
+    const Index number = team();
+    if (number >= slots) return;
+    Slot slot = slot_of[number];
     State lower, upper;
     const Jobs jobs = begin_team(stream, lower, upper);
-    lower.put(unfinished + 2 * own * SERVERS);
-    upper.put(unfinished + (2 * own + 1) * SERVERS);
+    lower.put(unfinished + 2 * number * SERVERS);
+    upper.put(unfinished + (2 * number + 1) * SERVERS);
     for (int block = 0; block < budget && slot.sample != -2; ++block) {
         if (slot.sample < 0) {
             if (!take(slot, taken, count, initial)) break;
@@ -75,7 +75,7 @@ perfect(unsigned stream, unsigned first_replica, Index initial, Index longest, d
             upper.fill((Real)(ceiling + rise * slot.doublings));
         }
     }
-    lower.get(unfinished + 2 * own * SERVERS);
-    upper.get(unfinished + (2 * own + 1) * SERVERS);
-    if (lane() == 0) slot_of[own] = slot;
+    lower.get(unfinished + 2 * number * SERVERS);
+    upper.get(unfinished + (2 * number + 1) * SERVERS);
+    if (lane() == 0) slot_of[number] = slot;
 }

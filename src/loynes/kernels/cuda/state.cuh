@@ -1,12 +1,12 @@
 // The form of the state that the shape asks for, and the team that runs a replica in it.
 #pragma once
-#if FORM == 0
+#if FORM == FORM_THREAD
 #include "thread.cuh"
-#elif FORM == 1
+#elif FORM == FORM_WARP
 #include "warp.cuh"
-#elif FORM == 2
+#elif FORM == FORM_WIDE
 #include "wide.cuh"
-#elif FORM == 3
+#elif FORM == FORM_THREAD_KINDS
 #include "thread_kinds.cuh"
 #else
 #include "wide_kinds.cuh"
@@ -31,7 +31,7 @@ __device__ __forceinline__ void add_loss(const State &state, Real start, const R
 
 template <int K = 0>
 __device__ __forceinline__ void add_losses(const State &state, const Real *looked, double (&lost)[KINDS]) {
-    if (!STRICT) return;  // the state sums every job's own
+    if (!STRICT) return;  // the state has summed the loss of every job
     add_loss<K, 0>(state, state.template at_need<K>(), looked, lost);
     if constexpr (K + 1 < NEEDS) add_losses<K + 1>(state, looked, lost);
 }
@@ -44,7 +44,7 @@ __device__ __forceinline__ void give_losses(const State &state, Index row, const
     for (int t = 0; t < KINDS; ++t) {
         loss[row * KINDS + t] += lost[t];
 #if KINDS > 1
-        if (!STRICT) loss[row * KINDS + t] += state.own[t] / BLOCK;
+        if (!STRICT) loss[row * KINDS + t] += state.summed_loss[t] / BLOCK;
 #endif
     }
 }

@@ -10,7 +10,7 @@ constexpr int CHUNK = 24;  // shifted entries in flight
 struct State {
     Real W[SERVERS];
     Real floor;
-    double own[KINDS];  // HOL loss of all jobs served, where the order is not strict
+    double summed_loss[KINDS];  // HOL loss of all jobs served, where the order is not strict
     Real *column;
 
     static constexpr int SHARED = ROWS * THREADS * (int)sizeof(Real);
@@ -19,7 +19,7 @@ struct State {
         column = (Real *)(shared + chain * SHARED) + threadIdx.x;
 #pragma unroll
         for (int t = 0; t < KINDS; ++t) {
-            own[t] = 0;
+            summed_loss[t] = 0;
             for (int i = UNITS[t]; i < UNITS[t] + MOST_DEMAND[t]; ++i) column[(row_of(t) + i) * THREADS] = INFINITE;
         }
     }
@@ -69,7 +69,7 @@ struct State {
         for (int t = 0; t < KINDS; ++t) {
             if (!STRICT)
                 for (int i = 0; i < need[t]; ++i)
-                    own[t] += start - greater(before, column[(row_of(t) + i) * THREADS]);
+                    summed_loss[t] += start - greater(before, column[(row_of(t) + i) * THREADS]);
             // A need of 0 shifts nothing, and the median leaves every entry as it is.
             const Real *from = column + (row_of(t) + need[t]) * THREADS;
 #pragma unroll

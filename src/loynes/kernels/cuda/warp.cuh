@@ -92,7 +92,15 @@ struct State {
     template <int A, int G> __device__ __forceinline__ void step_segments(Real v, Real now) {
         // Nothing at or above v changes, here or in any later segment.
         if (G > 0 && __all_sync(ALL, W[G][0] >= v)) return;
-        // What is idle and stays idle may keep its stale times: only that they have passed matters.
+        // Stale idle entries. Inside a block entries are times since its start; one that is at most `now` belongs to
+        // an idle server: whatever it is, a job starts there at max(now, it) = now. If after this job the whole segment
+        // is still idle (its last entry becomes the W[i + A] that is looked at here), the step would only put one such
+        // time in the place of another; so it is left out, and older, smaller times stay. Busy entries are not touched
+        // by that: `now` only grows, so stale entries stay idle; v = max(now, W[A-1]) + service is the same; and in the
+        // median of W[i], v and W[i + A], a stale W[i] <= now <= v never decides, while a stale W[i + A] makes an entry
+        // that is idle in any case. Entries stay in order, because the segments left out are the first ones and no
+        // entry falls. At the block's end `rebase` makes all idle entries 0: the same bits as in every other form. That
+        // is why workloads are compared, and looked at, between blocks only.
         const bool idle = SEGMENTS > 1 && idle_at<(G + 1) * SEGMENT + A - 1>(now);
         if (!idle) {
             Real from[ENTRIES];

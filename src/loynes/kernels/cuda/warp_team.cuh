@@ -29,10 +29,10 @@ struct Jobs {
 #pragma unroll 1
         for (unsigned begin = 0; begin < BLOCK; begin += 32) {
             __syncwarp();
-            const Job own = draw(means, stream, replica, low + begin + lane(), high);
-            drawn[lane()] = own;
+            const Job next = draw(means, stream, replica, low + begin + lane(), high);
+            drawn[lane()] = next;
             // A group of jobs that all have the most frequent need goes straight through, without a branch a job.
-            unsigned frequent = GROUP > 1 ? __ballot_sync(ALL, own.need == MOST_FREQUENT) : 0;
+            unsigned frequent = GROUP > 1 ? __ballot_sync(ALL, next.need == MOST_FREQUENT) : 0;
             __syncwarp();
 #pragma unroll 1
             for (int j = 0; j < 32; j += GROUP, frequent >>= GROUP) {

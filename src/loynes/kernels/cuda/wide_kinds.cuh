@@ -8,14 +8,14 @@ constexpr int TOGETHER = 4;  // rows of 32 entries that are read before any is w
 struct State {
     Real *W;
     Real floor;
-    double own[KINDS];  // of lane 0
+    double summed_loss[KINDS];  // HOL loss of all jobs served, where the order is not strict; of lane 0
 
     static constexpr int SHARED = SERVERS * (THREADS / 32) * (int)sizeof(Real);
 
     __device__ __forceinline__ void place(char *shared, int chain) {
         W = (Real *)(shared + chain * SHARED) + threadIdx.x / 32 * SERVERS;
 #pragma unroll
-        for (int t = 0; t < KINDS; ++t) own[t] = 0;
+        for (int t = 0; t < KINDS; ++t) summed_loss[t] = 0;
     }
 
     template <class Change> __device__ __forceinline__ void each(Change change) {
@@ -57,7 +57,7 @@ struct State {
             const int need = demand_of(job_class, t);
             if (need == 0) continue;
             Real *kind = W + first_of(t);
-            if (!STRICT) own[t] += reserved(kind, need, before, start);
+            if (!STRICT) summed_loss[t] += reserved(kind, need, before, start);
             for (int begin = 0; begin < UNITS[t]; begin += 32 * TOGETHER) {
                 Real old[TOGETHER], shifted[TOGETHER];
 #pragma unroll

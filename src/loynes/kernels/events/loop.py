@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from loynes.errors import UsageError
 from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.cpu.jobs import draw_block, new_block
-from loynes.kernels.cpu.past import follow, new_trail, trail_at
+from loynes.kernels.cpu.trail import extend_trail, new_trail, trail_at
 from loynes.kernels.events.floor import (
     HEAD,
     LINED,
@@ -89,7 +89,7 @@ def draw(table, seed, stream, replica, first, count, place, gap, job_class, serv
 @compiled
 def trail_back(table, seed, stream, replica, length, place):
     """Where the arrival process stood at the beginning of each of so many jobs before job 0."""
-    return follow(table, seed, stream, replica, length, new_block(table), new_trail(place))
+    return extend_trail(table, seed, stream, replica, length, new_block(table), new_trail(place))
 
 
 @compiled

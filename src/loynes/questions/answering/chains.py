@@ -124,7 +124,10 @@ def _more(
 ) -> tuple[list[ClassWait], tuple[str, ...]]:
     """Variances and tails, where the recursion behind them is not too long."""
     texts: tuple[str, ...] = ()
-    too_long = waits.steps(solved) > waits.MOST_STEPS or waits.work(solved, 2 * len(classes)) > waits.MOST_WORK
+    too_long = (
+        waits.steps(solved) > waits.MOST_STEPS
+        or waits.multiplications(solved, 2 * len(classes)) > waits.MOST_MULTIPLICATIONS
+    )
     if too_long or not waits.remembered(solved):
         texts += ("variances and P(wait > x) are left out: the recursion behind them would be too long at this load",)
         return classes, texts

@@ -76,7 +76,7 @@ class Check(Result):
     def classes(self) -> dict[str, dict[str, Any]]:
         return {
             c.label: {
-                "need": c.asked,
+                "need": c.any_units,
                 "probability": c.probability,
                 "mean": c.service.mean,
                 "variance": c.service.variance,

@@ -6,13 +6,13 @@ import numpy as np
 
 from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.cpu.jobs import draw_block, new_block
-from loynes.kernels.cpu.past import follow, new_trail, trail_at
 from loynes.kernels.cpu.state import advance, get, lower, new_state, put
+from loynes.kernels.cpu.trail import extend_trail, new_trail, trail_at
 from loynes.kernels.reference import BLOCK
 
 
 @compiled
-def driven(table, as_runs, seed, stream, first_replica, length, places, height, time):
+def pile_before(table, as_runs, seed, stream, first_replica, length, places, height, time):
     """Jobs -length .. -1 of replicas whose arrival process stands at places[r] at job 0: the height of their pile,
     started flat, and the time they took to arrive, until job 0."""
     block = new_block(table)
@@ -20,7 +20,7 @@ def driven(table, as_runs, seed, stream, first_replica, length, places, height, 
     H = np.empty(table.servers)
     for r in range(places.size):
         replica = first_replica + r
-        trail = follow(table, seed, stream, replica, length, block, new_trail(places[r]))
+        trail = extend_trail(table, seed, stream, replica, length, block, new_trail(places[r]))
         H[:] = 0.0
         put(state, H)
         base, passed = 0.0, 0.0

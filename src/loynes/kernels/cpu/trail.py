@@ -23,7 +23,7 @@ def new_trail(place):
 
 
 @compiled
-def follow(table, seed, stream, replica, n, block, trail):
+def extend_trail(table, seed, stream, replica, n, block, trail):
     """The trail as far as job -n."""
     t = table.arrivals
     known, wanted = trail.size, n // BLOCK

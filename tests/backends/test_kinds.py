@@ -25,7 +25,7 @@ from loynes.kernels.shape import use_runs
 from loynes.kernels.tally import new_heap, new_tally
 from loynes.model import Model, load
 from loynes.threshold.controls import Mix
-from support import nowhere, typed_models
+from support import models_of_kinds, nowhere
 
 seeds = st.integers(0, 2**64 - 1)
 
@@ -55,7 +55,7 @@ def reference_block(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     jobs = draw(table, seed, stream, replica, np.arange(first, first + BLOCK))
     own = own_places(table, jobs, seed, stream, replica, first)
-    after, wait, loss = reference.typed_block(
+    after, wait, loss = reference.kinds_block(
         split(table, W), table.demand[jobs.job_class], own, jobs.service, jobs.gap, table.strict
     )
     return np.concatenate(after), wait, loss
@@ -68,7 +68,7 @@ def reference_chain(table: JobTable, seed: int, replica: int, begin: int, end: i
 
 
 @settings(max_examples=60, deadline=None)
-@given(typed_models(disciplines=("fcfs", "reserving", "random")), seeds, st.floats(0.1, 1.3))
+@given(models_of_kinds(disciplines=("fcfs", "reserving", "random")), seeds, st.floats(0.1, 1.3))
 def test_forward(model: Model, seed: int, load_factor: float) -> None:
     table, needs = job_table(model, load_factor * model.ideal), needs_of(model)
     expected = reference_chain(table, seed, 4, 0, 4 * BLOCK, np.zeros(model.servers))
@@ -86,7 +86,7 @@ def test_forward(model: Model, seed: int, load_factor: float) -> None:
 
 
 @settings(max_examples=30, deadline=None)
-@given(typed_models(disciplines=("fcfs", "reserving", "random")), seeds)
+@given(models_of_kinds(disciplines=("fcfs", "reserving", "random")), seeds)
 def test_looks_meet_what_jobs_meet(model: Model, seed: int) -> None:
     """Looking at every arrival: with one need, what is observed is every job's own wait and loss."""
     table, needs = job_table(model, 0.5 * model.ideal), needs_of(model)
@@ -116,7 +116,7 @@ def test_looks_meet_what_jobs_meet(model: Model, seed: int) -> None:
 
 
 @settings(max_examples=30, deadline=None)
-@given(typed_models(), seeds)
+@given(models_of_kinds(), seeds)
 def test_pile(model: Model, seed: int) -> None:
     table, needs, mix = job_table(model, None), needs_of(model), Mix.of(model)
     base, H = 0.0, np.zeros(model.servers)
@@ -134,7 +134,7 @@ def test_pile(model: Model, seed: int) -> None:
 
 
 @settings(max_examples=25, deadline=None)
-@given(typed_models(disciplines=("fcfs", "reserving", "random")), seeds)
+@given(models_of_kinds(disciplines=("fcfs", "reserving", "random")), seeds)
 def test_samples(model: Model, seed: int) -> None:
     """Backward and perfect samples, and pairs: the forms agree, and the reference's chain ends where they do."""
     table = job_table(model, 0.3 * model.ideal)
@@ -157,7 +157,7 @@ def test_samples(model: Model, seed: int) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(typed_models(disciplines=("fcfs", "reserving", "random")), seeds, st.floats(0.3, 1.5))
+@given(models_of_kinds(disciplines=("fcfs", "reserving", "random")), seeds, st.floats(0.3, 1.5))
 def test_the_computed_step_is_monotone(model: Model, seed: int, load_factor: float) -> None:
     table = job_table(model, load_factor * model.ideal)
     rng = np.random.default_rng(seed % 2**32)
@@ -169,7 +169,7 @@ def test_the_computed_step_is_monotone(model: Model, seed: int, load_factor: flo
 
 
 @settings(max_examples=60, deadline=None)
-@given(typed_models(disciplines=("fcfs", "reserving", "random")), seeds, st.floats(0.3, 1.2))
+@given(models_of_kinds(disciplines=("fcfs", "reserving", "random")), seeds, st.floats(0.3, 1.2))
 def test_textbook_form(model: Model, seed: int, load_factor: float) -> None:
     """Sort, and let time pass after every job: the same to rounding."""
     table = job_table(model, load_factor * model.ideal)
@@ -201,7 +201,7 @@ def starts(model: Model, seed: int, blocks: int = 2) -> np.ndarray:
 
 
 @settings(max_examples=40, deadline=None)
-@given(typed_models(disciplines=("fcfs",)), seeds)
+@given(models_of_kinds(disciplines=("fcfs",)), seeds)
 def test_strict_order(model: Model, seed: int) -> None:
     """Nobody starts before the job ahead has."""
     assert np.all(np.diff(starts(model, seed)) >= -1e-9)
@@ -215,7 +215,7 @@ def test_reserving_overtakes() -> None:
 
 
 @settings(max_examples=30, deadline=None)
-@given(typed_models(specific=False, disciplines=("fcfs",)), seeds)
+@given(models_of_kinds(specific=False, disciplines=("fcfs",)), seeds)
 def test_event_by_event(model: Model, seed: int) -> None:
     """The same start times from a SimPy model: one lock for the head of the line, one container a kind."""
     table = job_table(model, 0.9 * model.ideal)

@@ -114,10 +114,10 @@ def advance(state, block, begin, end, now):
     plan = unpack(state.plan)
     units, first, as_runs, demand, specific, chosen = plan
     values, counts, size = state.values, state.counts, state.size
-    own_sums = sums(state, plan)
+    extra = sums(state, plan)
     strict, words = state.strict, block.assignment
     kinds = units.size
-    floor = own_sums[0]
+    floor = extra[0]
     for j in range(begin, end):
         c = block.job_class[j]
         before = max(now, floor)
@@ -140,7 +140,7 @@ def advance(state, block, begin, end, now):
                 _places(chosen, words, j, word, b, units[t])
                 word += b
             if not strict:
-                own_sums[1 + t] += _lost(values, counts, first[t], size[t], a, b, chosen, as_runs[t], before, start)
+                extra[1 + t] += _lost(values, counts, first[t], size[t], a, b, chosen, as_runs[t], before, start)
             if as_runs[t]:
                 size[t] = _runs_insert(values, counts, first[t], size[t], a, v)
             elif b == 0:
@@ -150,7 +150,7 @@ def advance(state, block, begin, end, now):
         if strict:
             floor = start
         now += block.gap[j]
-    own_sums[0] = floor
+    extra[0] = floor
     return now
 
 
@@ -171,8 +171,8 @@ def _place(counts, begin, size, a, as_runs):
 def _last(chosen, words, j, word, a, b, servers):
     """The last place of a dense vector that a job with specific servers takes.
 
-    Its own b servers are random places; the a others are the least loaded ones left. The last of all is its own last
-    one, unless others are taken from beyond it: then those fill the places up to a + b.
+    Its b specific servers are at random places; the a others are the least loaded ones left. The last of all is the
+    last specific one, unless others are taken from beyond it: then those fill the places up to a + b.
     """
     _places(chosen, words, j, word, b, servers)
     return max(a + b - 1, chosen[b - 1])
@@ -204,13 +204,13 @@ def _clamp(values, begin, servers, a, v):
 
 @compiled
 def _exchange(values, begin, servers, a, b, chosen, v):
-    """Give a job its own b servers and the a least loaded others until v: close the gaps, insert."""
+    """Give a job its b specific servers and the a least loaded others until v: close the gaps, insert."""
     kept = 0
-    own = 0
+    passed = 0
     others = a
     for i in range(servers):
-        if own < b and chosen[own] == i:
-            own += 1
+        if passed < b and chosen[passed] == i:
+            passed += 1
         elif others > 0:
             others -= 1
         else:
@@ -236,12 +236,12 @@ def _lost(values, counts, begin, size, a, b, chosen, as_runs, before, start):
             lost += units * (start - max(before, values[place]))
             short -= units
         return lost
-    own = 0
+    passed = 0
     others = 0
     i = 0
-    while own < b or others < a:
-        if own < b and chosen[own] == i:
-            own += 1
+    while passed < b or others < a:
+        if passed < b and chosen[passed] == i:
+            passed += 1
             lost += start - max(before, values[begin + i])
         elif others < a:
             others += 1

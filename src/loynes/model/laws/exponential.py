@@ -1,4 +1,4 @@
-"""Service laws of a few parameters with an exponential tail, or none: sums and mixtures of exponentials, constants."""
+"""Exponential services, and sums and mixtures of exponentials."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import Field, model_validator
 
-from loynes.model.fields import Count, NonNegative, Positive, Probability, check_sum_to_one, either, one_of
-from loynes.model.law import Array, Law, at_least_zero
+from loynes.model.fields import Count, Positive, Probability, check_sum_to_one, either, one_of
+from loynes.model.laws.law import Array, Law, at_least_zero
+from loynes.model.laws.phases import Phases
+from loynes.model.laws.recipes import Recipe
 
 
 class Exponential(Law):
@@ -37,13 +39,19 @@ class Exponential(Law):
     def above(self, x: ArrayLike) -> Array:
         return np.exp(-at_least_zero(x) / self.mean)
 
+    def recipe(self) -> Recipe:
+        return Recipe("exponential", self.mean)
+
     def log_quantile(self, logit: Array) -> Array:
         from scipy.special import log_expit
 
         return np.log(-log_expit(-logit)) + math.log(self.mean)
 
+    def as_phases(self) -> Phases:
+        return Phases(np.ones(1), np.full((1, 1), -1.0 / self.mean))
 
-class _GammaShaped(Law):
+
+class GammaShaped(Law):
     """What erlang and gamma share: the gamma law of a shape and a mean."""
 
     @property
@@ -76,7 +84,7 @@ class _GammaShaped(Law):
         return np.asarray(np.where(q > 1e-200, exact, small) + math.log(self.mean / shape))
 
 
-class Erlang(_GammaShaped):
+class Erlang(GammaShaped):
     """Sum of `phases` independent exponentials, together with the given mean."""
 
     law: Literal["erlang"] = "erlang"
@@ -87,17 +95,9 @@ class Erlang(_GammaShaped):
     def _shape(self) -> float:
         return float(self.phases)
 
-
-class Gamma(_GammaShaped):
-    """Gamma with the given shape and mean; variance mean^2 / shape."""
-
-    law: Literal["gamma"] = "gamma"
-    shape: Positive
-    mean: Positive
-
-    @property
-    def _shape(self) -> float:
-        return self.shape
+    def as_phases(self) -> Phases:
+        n, rate = self.phases, self.phases / self.mean
+        return Phases(np.eye(1, n)[0], rate * (np.eye(n, k=1) - np.eye(n)))
 
 
 class Hyperexponential(Law):
@@ -132,53 +132,5 @@ class Hyperexponential(Law):
         y = at_least_zero(x)
         return sum((-p * np.expm1(-y / m) for p, m in zip(self.probabilities, self.means, strict=True)), np.zeros(()))
 
-
-class Deterministic(Law):
-    """Always the same value."""
-
-    law: Literal["deterministic"] = "deterministic"
-    value: Positive
-
-    @property
-    def mean(self) -> float:
-        return self.value
-
-    @property
-    def variance(self) -> float:
-        return 0.0
-
-    @property
-    def edges(self) -> tuple[float, ...]:
-        return (self.value,)
-
-    def cdf(self, x: ArrayLike) -> Array:
-        return np.asarray(np.asarray(x, dtype=np.float64) >= self.value, dtype=np.float64)
-
-
-class Uniform(Law):
-    """Uniform on [low, high]."""
-
-    law: Literal["uniform"] = "uniform"
-    low: NonNegative
-    high: Positive
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Uniform:
-        if not self.low < self.high:
-            raise ValueError(f"low = {self.low:g} must be below high = {self.high:g}")
-        return self
-
-    @property
-    def mean(self) -> float:
-        return 0.5 * (self.low + self.high)
-
-    @property
-    def variance(self) -> float:
-        return (self.high - self.low) ** 2 / 12.0
-
-    @property
-    def edges(self) -> tuple[float, ...]:
-        return (self.low, self.high)
-
-    def cdf(self, x: ArrayLike) -> Array:
-        return np.clip((np.asarray(x, dtype=np.float64) - self.low) / (self.high - self.low), 0.0, 1.0)
+    def as_phases(self) -> Phases:
+        return Phases(np.array(self.probabilities), np.diag(-1.0 / np.array(self.means)))

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import ConfigDict, Field, Strict, model_validator
 
-from loynes.model import phase_numbers
 from loynes.model.fields import Finite, NonNegative, Positive
-from loynes.model.law import Array, Law, at_least_zero
+from loynes.model.laws.law import Array, Law, at_least_zero
+from loynes.model.laws.phases import Phases, problem
 
 MOST_PHASES = 100
 
@@ -19,29 +19,27 @@ MOST_PHASES = 100
 class _Phased(Law):
     """What phase_type and coxian share: the time until a small Markov chain stops."""
 
-    @property
     @abstractmethod
-    def phases(self) -> tuple[Array, Array]:
-        """Initial probabilities and the rates between phases."""
+    def as_phases(self) -> Phases: ...
 
     @property
     def mean(self) -> float:
-        return phase_numbers.moments(*self.phases)[0]
+        return self.as_phases().moments()[0]
 
     @property
     def variance(self) -> float:
-        return phase_numbers.moments(*self.phases)[1]
+        return self.as_phases().moments()[1]
 
     def cdf(self, x: ArrayLike) -> Array:
         values = at_least_zero(x)
-        return phase_numbers.stopped(*self.phases, values.ravel())[0].reshape(values.shape)
+        return self.as_phases().distribution(values.ravel())[0].reshape(values.shape)
 
     def above(self, x: ArrayLike) -> Array:
         values = at_least_zero(x)
-        return phase_numbers.stopped(*self.phases, values.ravel())[1].reshape(values.shape)
+        return self.as_phases().distribution(values.ravel())[1].reshape(values.shape)
 
     def log_quantile(self, logit: Array) -> Array:
-        return phase_numbers.log_quantile(*self.phases, logit)
+        return self.as_phases().log_quantile(logit)
 
 
 class PhaseType(_Phased):
@@ -56,14 +54,13 @@ class PhaseType(_Phased):
 
     @model_validator(mode="after")
     def _sound(self) -> PhaseType:
-        wrong = phase_numbers.trouble(self.initial, self.generator)
+        wrong = problem(self.initial, self.generator)
         if wrong is not None:
             raise ValueError(wrong)
         return self
 
-    @property
-    def phases(self) -> tuple[Array, Array]:
-        return np.array(self.initial), np.array(self.generator)
+    def as_phases(self) -> Phases:
+        return Phases(np.array(self.initial), np.array(self.generator))
 
 
 class Coxian(_Phased):
@@ -84,8 +81,7 @@ class Coxian(_Phased):
             )
         return self
 
-    @property
-    def phases(self) -> tuple[Array, Array]:
+    def as_phases(self) -> Phases:
         rates = np.array(self.rates)
         generator = np.diag(-rates) + np.diag(rates[:-1] * np.array(self.continues), k=1)
-        return np.eye(1, len(rates))[0], generator
+        return Phases(np.eye(1, len(rates))[0], generator)

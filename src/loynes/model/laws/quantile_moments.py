@@ -37,7 +37,10 @@ def moments(log_quantile: Callable[[Array], Array], far: bool) -> tuple[float, f
 
 
 def _piece_by_piece(log_quantile: Callable[[Array], Array], reach: float, centre: float) -> tuple[float, float]:
-    """Gauss and Legendre on intervals that are halved until halving changes nothing."""
+    """Gauss and Legendre on intervals that are halved until halving changes nothing.
+
+    Not scipy.integrate.quad: the last bits of a truncated law's mean, and with them recorded results, would change.
+    """
     node, weight = np.polynomial.legendre.leggauss(16)
 
     def integrals(left: Array, width: float) -> Array:
@@ -47,16 +50,16 @@ def _piece_by_piece(log_quantile: Callable[[Array], Array], reach: float, centre
         return np.stack([(density * value) @ weight, (density * value * value) @ weight])
 
     left, width, total = np.arange(-reach, reach), 1.0, np.zeros(2)
-    found = integrals(left, width)
+    whole = integrals(left, width)
     for _ in range(HALVINGS):
         width *= 0.5
         halves = integrals(np.column_stack([left, left + width]).ravel(), width).reshape(2, len(left), 2)
-        change = np.abs(halves.sum(axis=2) - found) / np.array([[centre], [centre * centre]])
-        settled = (change <= 1e-14).all(axis=0)
-        total += halves[:, settled].sum(axis=(1, 2))
-        left = np.column_stack([left, left + width])[~settled].ravel()
-        found = halves[:, ~settled].reshape(2, -1)
+        change = np.abs(halves.sum(axis=2) - whole) / np.array([[centre], [centre * centre]])
+        agreed = (change <= 1e-14).all(axis=0)
+        total += halves[:, agreed].sum(axis=(1, 2))
+        left = np.column_stack([left, left + width])[~agreed].ravel()
+        whole = halves[:, ~agreed].reshape(2, -1)
         if not left.size:
             break
-    offset, square = (float(x) for x in total + found.sum(axis=1))
+    offset, square = (float(x) for x in total + whole.sum(axis=1))
     return centre + offset, square - offset * offset

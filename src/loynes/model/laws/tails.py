@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -25,22 +25,30 @@ SAME_RATE = 1e-3
 SETTLED = 0.1
 
 
+class HasTail(Protocol):
+    """What is looked at of a law of scipy.stats: ln P(X > x), and a place to begin."""
+
+    def logsf(self, x: float, /) -> float: ...
+
+    def median(self) -> float: ...
+
+
 class Tail(NamedTuple):
     light: bool
     highest_moment: float
 
 
-def tail_of(frozen: Any, discrete: bool, finite_variance: bool) -> Tail:
+def tail_of(frozen: HasTail, discrete: bool, finite_variance: bool) -> Tail:
     """The tail of a law with unbounded support."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         for looks in LOOKS:
             places = [_place(frozen, look, discrete) for look in looks]
-            found = [p for p in places if p is not None]
-            if len(found) == len(looks) and found[0] < found[1] < found[2]:
-                hazards = [_hazard(frozen, x, discrete) for x in found]
+            known = [p for p in places if p is not None]
+            if len(known) == len(looks) and known[0] < known[1] < known[2]:
+                hazards = [_hazard(frozen, x, discrete) for x in known]
                 if all(math.isfinite(h) and h > 0 for h in hazards):
-                    return _judged(found, hazards)
+                    return _judged(known, hazards)
     return Tail(False, 2.0 if finite_variance else 1.0)
 
 
@@ -55,8 +63,11 @@ def _judged(x: list[float], h: list[float]) -> Tail:
     return Tail(False, max(math.ceil(powers[2] * (1.0 - 1e-3)) - 1.0, 1.0))
 
 
-def _place(frozen: Any, target: float, discrete: bool) -> float | None:
-    """x with ln P(X > x) near the target, to a part in a thousand; None if the survival function ends before."""
+def _place(frozen: HasTail, target: float, discrete: bool) -> float | None:
+    """x with ln P(X > x) near the target, to a part in a thousand; None if the survival function ends before.
+
+    Halved in ln x: more digits, and scipy.optimize.brentq, would be wasted on a place to look from.
+    """
     low = float(frozen.median()) or 1.0
     high = 2.0 * low
     while float(frozen.logsf(high)) > target:
@@ -69,7 +80,7 @@ def _place(frozen: Any, target: float, discrete: bool) -> float | None:
     return float(round(low)) if discrete else low
 
 
-def _hazard(frozen: Any, x: float, discrete: bool) -> float:
+def _hazard(frozen: HasTail, x: float, discrete: bool) -> float:
     low, high = x * math.exp(-HALF_STEP), x * math.exp(HALF_STEP)
     if discrete:
         low, high = math.floor(low), math.ceil(high)

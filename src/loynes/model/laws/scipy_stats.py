@@ -1,7 +1,7 @@
 """Any law of scipy.stats as a service law: kept as its name and parameters, rebuilt when used.
 
 scipy.stats says moments, distribution function and quantiles; whether the tail is exponential, and how many moments
-are finite, it does not say, so both are found from its survival function far out (`loynes.model.tails`).
+are finite, it does not say, so both are found from its survival function far out (`loynes.model.laws.tails`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from numpy.typing import ArrayLike
 from pydantic import Field, Strict, model_validator
 
 from loynes.errors import ModelError
-from loynes.model.data_laws import MOST_VALUES, Empirical
-from loynes.model.derived_laws import Shifted
 from loynes.model.fields import LARGEST, SMALLEST
-from loynes.model.law import Array, Law
-from loynes.model.simple_laws import Uniform
-from loynes.model.tails import Tail, tail_of
+from loynes.model.laws.bounded import Uniform
+from loynes.model.laws.empirical import MOST_VALUES, Empirical
+from loynes.model.laws.law import Array, Law
+from loynes.model.laws.tails import Tail, tail_of
+from loynes.model.laws.truncated import Shifted
 
 Number = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 
@@ -210,14 +210,14 @@ class Scipy(Law):
         """A density of straight lines: up, level, down. Its quantile function has corners that no table may cross."""
         up, down = corners[0], corners[-1]
         rises, falls = float(self.cdf(up)), float(self._frozen.sf(down))
-        found: list[tuple[float, Law]] = []
+        pieces: list[tuple[float, Law]] = []
         if rises > 0:
-            found.append((rises, Scipy(name="powerlaw", args=(2.0,), keywords={"loc": low, "scale": up - low})))
+            pieces.append((rises, Scipy(name="powerlaw", args=(2.0,), keywords={"loc": low, "scale": up - low})))
         if 1.0 - rises - falls > 1e-15:
-            found.append((1.0 - rises - falls, Uniform(low=up, high=down)))
+            pieces.append((1.0 - rises - falls, Uniform(low=up, high=down)))
         if falls > 0:
-            found.append((falls, Scipy(name="beta", args=(1.0, 2.0), keywords={"loc": down, "scale": high - down})))
-        return tuple(found)
+            pieces.append((falls, Scipy(name="beta", args=(1.0, 2.0), keywords={"loc": down, "scale": high - down})))
+        return tuple(pieces)
 
     def cdf(self, x: ArrayLike) -> Array:
         return np.asarray(self._frozen.cdf(np.asarray(x, dtype=np.float64)), dtype=np.float64)

@@ -14,7 +14,9 @@ from numpy.typing import ArrayLike
 from pydantic import ConfigDict, Field, Strict, ValidationInfo, model_validator
 
 from loynes.model.fields import LARGEST, SMALLEST
-from loynes.model.law import Array, Law
+from loynes.model.laws.bounded import Deterministic
+from loynes.model.laws.law import Array, Law
+from loynes.model.laws.recipes import Recipe
 
 MOST_VALUES = 1_000_000
 
@@ -47,13 +49,16 @@ def _positive_mean(values: Array) -> None:
         raise ValueError("values are all 0: the mean must be above 0")
 
 
-class Pieces(Law):
+class PiecewiseLinear(Law):
     """A law whose quantile function is linear between nodes, drawn by a search among them."""
 
     @property
     @abstractmethod
-    def pieces(self) -> Array:
+    def nodes(self) -> Array:
         """Rows of (u, Q(u), slope of Q from there to the next row's u); the first u is 0."""
+
+    def recipe(self) -> Recipe:
+        return Recipe("pieces", nodes=self.nodes)
 
     # By the fields alone: the arrays kept beside them cannot be compared with ==.
     def __eq__(self, other: object) -> bool:
@@ -72,7 +77,7 @@ def _or_file(schema: dict[str, Any]) -> None:
     schema["oneOf"] = [{"required": ["values"]}, {"required": ["file"]}]
 
 
-class Empirical(Pieces):
+class Empirical(PiecewiseLinear):
     """One of the given values, with probabilities proportional to the weights (all alike if there are none).
 
     `file` in place of `values` names a text file with one value a line, or a value and its weight; it is read when
@@ -139,12 +144,17 @@ class Empirical(Pieces):
         return np.concatenate([[0.0], reached])[np.searchsorted(values, np.asarray(x, dtype=np.float64), side="right")]
 
     @property
-    def pieces(self) -> Array:
+    def nodes(self) -> Array:
         values, _, reached = self.arrays
         return np.column_stack([np.concatenate([[0.0], reached[:-1]]), values, np.zeros(len(values))])
 
+    def within(self, low: float, high: float) -> Empirical:
+        values, probabilities, _ = self.arrays
+        inside = (values >= low) & (values <= high)
+        return Empirical(values=tuple(values[inside].tolist()), weights=tuple(probabilities[inside].tolist()))
 
-class Quantiles(Pieces):
+
+class Quantiles(PiecewiseLinear):
     """The quantile function itself, linear between the given points; where it is flat there is an atom."""
 
     law: Literal["quantiles"] = "quantiles"
@@ -206,9 +216,21 @@ class Quantiles(Pieces):
         return np.where(place < 0, 0.0, np.where(place >= len(values) - 1, 1.0, inside))
 
     @property
-    def pieces(self) -> Array:
+    def nodes(self) -> Array:
         at, values = self.arrays
         return np.column_stack([at[:-1], values[:-1], np.diff(values) / np.diff(at)])
+
+    def within(self, low: float, high: float) -> Quantiles | Deterministic:
+        at, values = self.arrays
+        start, end = float(self.cdf(math.nextafter(low, -math.inf))), float(self.cdf(high))
+        inside = (at > start) & (at < end)
+        first, last = max(low, float(values[0])), min(high, float(values[-1]))
+        if first == last:
+            return Deterministic(value=first)
+        return Quantiles(
+            probabilities=(0.0, *((at[inside] - start) / (end - start)).tolist(), 1.0),
+            values=(first, *values[inside].tolist(), last),
+        )
 
 
 def read_values(folder: Path, name: str) -> dict[str, list[float]]:
