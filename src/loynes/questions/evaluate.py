@@ -8,10 +8,9 @@ from pydantic import model_validator
 
 from loynes.errors import UsageError
 from loynes.execution.context import Context
-from loynes.model import Model
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask
-from loynes.questions.asking.question import Question
+from loynes.questions.asking.question import LoadedModel, Question
 from loynes.results.records.evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ class Evaluate(Question):
         "loynes evaluate mine.toml --rate 1.35 --method backward --samples 10000 --json",
     )
 
-    model: Model
+    model: LoadedModel
     rate: options.Rate = None
     load: options.Load = None
     method: Method = "sandwich"
@@ -100,8 +99,7 @@ class Evaluated(NamedTuple):
 def evaluated(question: Evaluate, context: Context) -> Evaluated:
     from loynes.inputs.tables import job_table
     from loynes.questions.answering.methods import DELTA, Methods, cpu_seconds
-    from loynes.questions.answering.remarks import moment_warnings
-    from loynes.questions.answering.thresholds import judged_rate
+    from loynes.questions.answering.thresholds import judged_rate, moment_warnings
 
     q, model = question, question.model
     judged = judged_rate(model, q.rate, q.load, seed=q.seed, context=context)

@@ -17,13 +17,13 @@ from loynes.estimators.measures import Measures, bracket
 from loynes.estimators.workloads import SampledWaits
 from loynes.execution.context import Context
 from loynes.inputs.philox import STREAM_PILOT
-from loynes.inputs.tables import JobTable, Needs, job_table, needs_of
+from loynes.inputs.tables import JobTable, Needs, job_table, needs_of, rarest
 from loynes.kernels.cpu.threads import cores
 from loynes.kernels.engine import Array, Engine, Ints
 from loynes.kernels.shape import step_cost
 from loynes.kernels.tally import BINS, Tally, sum_of
 from loynes.model import Model
-from loynes.stationary.backward import Samples, backward_samples, initial_length, rarest
+from loynes.stationary.backward import Samples, backward_samples, initial_length
 from loynes.stationary.certificate import Certificate, NoCertificate
 from loynes.stationary.forward import Chains
 from loynes.stationary.majorant import certify
