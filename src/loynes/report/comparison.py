@@ -31,7 +31,7 @@ def content(result: Comparison) -> Content:
         tiles=_tiles(result),
         charts=charts(result),
         grids=[
-            Grid(f"Differences: {b} minus {a}", ("class", *(m.label for m in metrics)), rows, pinned=1),
+            Grid(f"Differences: {b} minus {a}", ("class", *(m.column for m in metrics)), rows, pinned=1),
             _system(result),
             *(Grid.of(side.summary, f"Waits by class: {name}", pinned=1) for name, side in sides),
         ],
