@@ -19,9 +19,9 @@ from loynes.errors import UsageError
 from loynes.estimate import Estimate
 from loynes.estimators.metrics import metric
 from loynes.results.base import Result
-from loynes.results.charts import charts_of
 from loynes.results.charts.chart import Bar, Chart, Lines, Part, Parts, Row, Rows, Steps
 from loynes.results.charts.drawing import draw, picture, save_picture
+from loynes.results.charts.register import charts_of
 from loynes.results.charts.sweep import lines
 from report_data import FEW, KINDS, changed, mapped, model, result_of
 

@@ -29,10 +29,9 @@ from loynes.report.content import PAGES, Cell
 from loynes.report.reproduce import again
 from loynes.report.words import about, between, cell, duration, listed, percent
 from loynes.results.base import Result
-from loynes.results.charts import charts_of
 from loynes.results.charts.measures import WAITS, everyone
 from loynes.results.charts.plan import verdict
-from loynes.results.charts.register import CHARTS
+from loynes.results.charts.register import CHARTS, charts_of
 from loynes.results.records.plan import Goal
 from report_data import KINDS, changed, mapped, model, result_of
 

@@ -56,12 +56,7 @@ def advance_block(W: Array, need: Ints, service: Array, gap: Array) -> tuple[Arr
 
 
 def kinds_block(
-    W: list[Array],
-    demand: Ints,
-    specific: list[list[Ints]],
-    service: Array,
-    gap: Array,
-    strict: bool,
+    W: list[Array], demand: Ints, specific: list[list[Ints]], service: Array, gap: Array, strict: bool
 ) -> tuple[list[Array], Array, Array]:
     """One block of jobs that need several kinds of servers, W[kind] ascending; each job's wait and HOL loss by kind.
 

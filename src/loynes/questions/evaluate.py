@@ -105,10 +105,7 @@ def evaluated(question: Evaluate, context: Context) -> Evaluated:
     judged = judged_rate(model, q.rate, q.load, seed=q.seed, context=context)
     table = job_table(model, judged.rate)
     context = context.for_work(cpu_seconds(table, judged.load, q.precision, q.samples, q.confidence), table)
-    max_jobs = context.engine.most_jobs if q.max_jobs is None else q.max_jobs
-    methods = Methods(
-        model, judged.rate, judged.threshold, q.precision, q.samples, q.exceeds, q.confidence, max_jobs, q.seed, context
-    )
+    methods = Methods(q, judged, context)
     match q.method:
         case "sandwich":
             outcome = methods.sandwich(q.replicas, q.burn_in)

@@ -27,10 +27,7 @@ class AskExact(Question):
     """
 
     command: ClassVar[str] = "exact"
-    examples: ClassVar[tuple[str, ...]] = (
-        "loynes exact five-class-exponential",
-        "loynes exact one-or-all --load 0.9",
-    )
+    examples: ClassVar[tuple[str, ...]] = ("loynes exact five-class-exponential", "loynes exact one-or-all --load 0.9")
 
     model: LoadedModel
     rate: options.Rate = None

@@ -69,9 +69,7 @@ class AskPlan(Question):
     seed: options.Seed = 1
     backend: options.Backend = "auto"
     confidence: Annotated[
-        float,
-        Field(gt=0, lt=1),
-        Option("That the answer meets every objective, and its neighbour does not."),
+        float, Field(gt=0, lt=1), Option("That the answer meets every objective, and its neighbour does not.")
     ] = 0.99
     max_jobs: options.MaxJobs = None
 

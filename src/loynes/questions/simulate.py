@@ -84,9 +84,7 @@ class Simulate(Question):
     rate: options.Rate = None
     load: options.Load = None
     start: Annotated[
-        str,
-        BeforeValidator(str),
-        Option("The state replicas begin in.", "empty|stationary|FILE", flag="--from"),
+        str, BeforeValidator(str), Option("The state replicas begin in.", "empty|stationary|FILE", flag="--from")
     ] = "empty"
     horizon: Annotated[
         float | None,

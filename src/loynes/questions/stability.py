@@ -38,9 +38,7 @@ class Stability(Question):
     ] = "auto"
     discipline: options.Discipline = None
     replicas: Annotated[
-        int | None,
-        Field(ge=2, le=100_000),
-        Option("Independent piles.", default="by the number of classes"),
+        int | None, Field(ge=2, le=100_000), Option("Independent piles.", default="by the number of classes")
     ] = None
     seed: options.Seed = 1
     backend: options.Backend = "auto"

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from loynes.errors import UsageError
 from loynes.estimate import Estimate
 from loynes.model.cluster import Model
 from loynes.report.words import NONE, cell
 from loynes.results.base import Result
 from loynes.results.charts.chart import Chart
-from loynes.results.charts.register import Register
+from loynes.results.charts.register import CHARTS, Register, load_modules
 from loynes.results.table import Table
 
 
@@ -106,8 +105,20 @@ page_for = PAGES.enter
 
 
 def content_of(result: Result) -> Content:
-    """The page of any result."""
+    """The page of any result: its own, or else what every result says of itself."""
+    load_modules("loynes.report")
     content = PAGES.make(result)
-    if content is None:
-        raise UsageError("there is no report of this kind of result")
-    return content
+    if content is not None:
+        return content
+    return Content(
+        kind=result.command,
+        title=result.title,
+        facts=[],
+        summary=[result.headline],
+        tiles=[],
+        charts=CHARTS.make(result) or [],
+        grids=[Grid.of(table, table.title) for table in result.tables],
+        sure=Sure([line for line in result.footer.splitlines() if line]),
+        how=[("loynes", result.version)],
+        warnings=list(result.warnings),
+    )

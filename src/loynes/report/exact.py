@@ -41,11 +41,7 @@ def content(result: Exact) -> Content:
             *capacity_tiles(result.utilization, kinds, result.model.ideal),
         ],
         charts=charts(result),
-        grids=[
-            Grid.of(result.class_summary, "By class"),
-            Grid.of(result.summary, "Figures"),
-            *_jobs(result),
-        ],
+        grids=[Grid.of(result.class_summary, "By class"), Grid.of(result.summary, "Figures"), *_jobs(result)],
         sure=Sure([EXACT, *_error(result)]),
         models=[(result.model.label, result.model)],
         how=how_of(result, method=result.method, model=result.model),

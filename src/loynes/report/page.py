@@ -16,30 +16,12 @@ from pathlib import Path
 from loynes._version import __version__
 from loynes.errors import UsageError
 from loynes.model.cluster import Model
-from loynes.report import (
-    certificate,
-    check,
-    comparison,
-    evaluation,
-    exact,
-    fitted,
-    plan,
-    policies,
-    replay,
-    samples,
-    simulation,
-    sweep,
-    threshold,
-)
 from loynes.report.content import Cell, Content, Grid, Sure, content_of
 from loynes.report.reproduce import again
 from loynes.results.base import Result
 from loynes.results.charts.chart import Chart
 from loynes.results.files import check_writable, write_text
 
-# Each of these enters its own pages.
-_FILLED = (certificate, check, comparison, evaluation, exact, fitted, plan, policies, replay, samples, simulation,
-           sweep, threshold)  # fmt: skip
 SCRIPTS = ("drawing.js", "controls.js", "rows.js", "lines.js", "page.js")
 # Texts in tables that are longer may be broken into lines.
 LONG = 28

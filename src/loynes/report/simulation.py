@@ -5,16 +5,7 @@ from __future__ import annotations
 import math
 
 from loynes.report.content import Content, Grid, Sure, page_for
-from loynes.report.waits import (
-    UNIT,
-    cluster_facts,
-    extremes,
-    how_of,
-    intervals,
-    losses,
-    typical,
-    wait_tiles,
-)
+from loynes.report.waits import UNIT, cluster_facts, extremes, how_of, intervals, losses, typical, wait_tiles
 from loynes.report.words import about, between
 from loynes.results.charts.measures import units_of
 from loynes.results.charts.simulation import charts

@@ -51,6 +51,7 @@ class Result:
 
     command: ClassVar[str] = ""
     derived: ClassVar[tuple[str, ...]] = ()
+    tidy_csv: ClassVar[bool] = False
     optional: ClassVar[tuple[str, ...]] = ("exceeds", "resources")  # left out of JSON where there is nothing of it
 
     question: dict[str, Any] = field(default_factory=dict)
@@ -92,7 +93,7 @@ class Result:
     @property
     def flat(self) -> Table:
         """What a .csv file holds."""
-        return self.tidy
+        return self.tidy if self.tidy_csv else self.summary
 
     @property
     def tidy(self) -> Table:

@@ -54,13 +54,7 @@ def heavy_tail(model: Model) -> str | None:
 
 
 def certify(
-    model: Model,
-    rate: float,
-    threshold: Estimate,
-    *,
-    seed: int,
-    max_jobs: float,
-    context: Context,
+    model: Model, rate: float, threshold: Estimate, *, seed: int, max_jobs: float, context: Context
 ) -> Certificate | NoCertificate:
     """Block length and theta for a model at a rate, or why there is none."""
     why = heavy_tail(model)

@@ -14,8 +14,8 @@ from loynes.errors import UsageError
 from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS
 from loynes.results.base import Result
-from loynes.results.charts import charts_of
 from loynes.results.charts.chart import SHOWN_AT_FIRST, Bar, Chart, Lines, Parts, Place, Row, Rows, Steps, decades
+from loynes.results.charts.register import charts_of
 from loynes.results.files import whole_file
 from loynes.results.table import shown
 

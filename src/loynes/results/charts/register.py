@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
+from loynes.errors import UsageError
 from loynes.results.base import Result
 from loynes.results.charts.chart import Chart
 
@@ -42,3 +45,18 @@ class Register(Generic[Made]):
 
 CHARTS: Register[list[Chart]] = Register()
 charts_for = CHARTS.enter
+
+
+def load_modules(package: str) -> None:
+    """Every module of a package is loaded, and so enters what it has."""
+    for module in pkgutil.iter_modules(import_module(package).__path__):
+        import_module(f"{package}.{module.name}")
+
+
+def charts_of(result: Result, **options: Any) -> list[Chart]:
+    """The charts of any result, the first of which is its picture; a sweep has options."""
+    load_modules("loynes.results.charts")
+    charts = CHARTS.make(result, **options)
+    if charts is None:
+        raise UsageError("there is no picture of this kind of result")
+    return charts
