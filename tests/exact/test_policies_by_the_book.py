@@ -265,10 +265,10 @@ def test_by_the_book(name: str, kinds: int) -> None:
 
 def test_conservative_with_a_long_line() -> None:
     """More than a hundred in line, most believed to take longer than they do: the others' reservations stay."""
-    rng = np.random.default_rng(11)
-    for _ in range(3):
-        count, units = 150, np.array([6])
-        need, service = rng.integers(1, 7, (count, 1)), rng.exponential(1.0, count)
+    rng = np.random.default_rng(12)  # one in which a job beyond the first hundred could start but for its reservation
+    for servers in (6, 24):
+        count, units = 150, np.array([servers])
+        need, service = rng.integers(1, servers + 1, (count, 1)), rng.exponential(1.0, count)
         guess = service * rng.choice([1.0, 1.5, 4.0], count)
         times, _ = run_jobs(units, np.zeros(count), need, service, "conservative", guess=guess)
         jobs = list(zip(np.zeros(count), need, service.tolist(), guess.tolist(), strict=True))
