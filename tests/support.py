@@ -8,7 +8,11 @@ import numpy as np
 from hypothesis import strategies as st
 
 from loynes.estimate import Estimate
+from loynes.inputs.tables import JobTable, Needs
+from loynes.kernels.engine import ForwardState, PairState, PileState, SampleState
+from loynes.kernels.tally import new_heap, new_tally
 from loynes.model import Model, load
+from loynes.threshold.controls import Mix
 
 # Statistical tests ask whether an exact value lies in an interval of this confidence. The suite makes fewer than 300
 # such checks with fixed seeds, so the chance that a correct program fails any of them is below 3e-4.
@@ -94,3 +98,26 @@ def models_of_kinds(draw: Any, specific: bool = True, disciplines: tuple[str, ..
 def nowhere(replicas: int) -> np.ndarray:
     """Places of Poisson arrivals, which have no memory."""
     return np.zeros(replicas, np.int64)
+
+
+def empty_chains(
+    table: JobTable, needs: Needs, rows: int, unit: float = 1.0, groups: int | None = None
+) -> ForwardState:
+    """Chains from empty servers, and a tally with a row for each unless told otherwise."""
+    tally = new_tally(groups or rows, len(needs.need), unit, len(table.units), bool(needs.phase_weight.size))
+    return ForwardState(np.zeros((rows, table.servers)), nowhere(rows), tally)
+
+
+def flat_piles(table: JobTable, mix: Mix, rows: int) -> PileState:
+    heap = new_heap(rows, len(table.need), len(mix.blocking), len(table.units))
+    return PileState(np.zeros((rows, table.servers)), nowhere(rows), heap)
+
+
+def pairs_up_to(table: JobTable, height: float, rows: int) -> PairState:
+    """Pairs of chains, from empty servers and from this workload of all."""
+    shape = (rows, table.servers)
+    return PairState(np.zeros(shape), np.full(shape, height), np.full(rows, -1, np.int64), nowhere(rows))
+
+
+def unsampled(table: JobTable, count: int) -> SampleState:
+    return SampleState(np.empty((count, table.servers)), np.empty(count, np.int64), np.empty(count, np.int64))

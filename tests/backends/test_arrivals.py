@@ -13,14 +13,15 @@ from loynes.inputs.arrivals import start_places
 from loynes.inputs.jobs import draw
 from loynes.inputs.tables import JobTable, job_table, needs_of
 from loynes.kernels import reference
-from loynes.kernels.cpu import engine
+from loynes.kernels.cpu.engine import CpuEngine
 from loynes.kernels.cpu.jobs import draw_block, new_block
 from loynes.kernels.cpu.trail import extend_trail, new_trail, trail_at
 from loynes.kernels.cuda import compiled
+from loynes.kernels.engine import Backward, BlockBefore, BlockState, Forward
 from loynes.kernels.reference import BLOCK
-from loynes.kernels.tally import new_tally
 from loynes.model import Model, load
 from loynes.stationary.gaps import Gaps
+from support import empty_chains, unsampled
 
 ONE = {"law": "exponential", "mean": 1.0}
 TURNS = [[-1.0, 1.0], [0.5, -0.5]]
@@ -84,19 +85,18 @@ def test_chains_are_the_reference(name: str) -> None:
     """Forward in stretches, and backward from empty: the same as job by job."""
     model = model_of(PROCESSES[name])
     table, needs = job_table(model, 0.5 * model.ideal), needs_of(model)
-    replicas, jobs = np.array([4, 7]), 6 * BLOCK
-    W, tally = np.zeros((2, 5)), new_tally(2, len(needs.need), 1.0, 1, bool(needs.phase_weight.size))
-    places = start_places(table.arrivals, 3, 0, replicas)
+    replicas, jobs, engine = np.array([4, 7]), 6 * BLOCK, CpuEngine()
+    chains = empty_chains(table, needs, 2)
+    chains.places[:] = start_places(table.arrivals, 3, 0, replicas)
     for begin, end in ((0, 2 * BLOCK), (2 * BLOCK, jobs)):
-        numbers = (replicas, np.arange(2), begin, end, True, W, tally)
-        engine.run_forward(table, needs, 3, 0, *numbers, places=places)
+        engine.run(Forward(table, 3, 0, replicas, needs, np.arange(2), True), chains, begin, end)
     for r, replica in enumerate(replicas):
-        np.testing.assert_array_equal(W[r], chain(table, 3, int(replica), 0, jobs))
-    samples, length, doublings = np.empty((3, 5)), np.empty(3, np.int64), np.empty(3, np.int64)
-    engine.run_backward(table, 3, 0, 10, BLOCK, 1, 1 << 12, samples, length, doublings)
-    for r in range(3):
-        if length[r]:
-            np.testing.assert_array_equal(samples[r], chain(table, 3, 10 + r, -int(length[r]), 0))
+        np.testing.assert_array_equal(chains.workload[r], chain(table, 3, int(replica), 0, jobs))
+    samples = unsampled(table, 3)
+    engine.run(Backward(table, 3, 0, np.arange(10, 13), BLOCK, 1 << 12, confirmations=1), samples, 0, 3)
+    for r, length in enumerate(samples.length):
+        if length:
+            np.testing.assert_array_equal(samples.workload[r], chain(table, 3, 10 + r, -int(length), 0))
 
 
 def chain(table: JobTable, seed: int, replica: int, begin: int, end: int) -> np.ndarray:
@@ -141,9 +141,9 @@ def test_a_block_s_time_for_every_place(name: str) -> None:
     t = table.arrivals
     worst = 0.0
     for place in range(min(t.phases * max(1, t.sizes), 40)):
-        height, time = np.empty(count), np.empty(count)
-        engine.run_driven(table, 3, 1, length, np.full(count, place), height, time)
-        values = np.exp(-theta * time)
+        blocks = BlockState(np.full(count, place), np.empty(count), np.empty(count))
+        CpuEngine().run(BlockBefore(table, 3, 1, np.arange(count), length), blocks, 0, count)
+        values = np.exp(-theta * blocks.time)
         error = np.std(values, ddof=1) / np.sqrt(count)
         assert values.mean() <= bound + 5.0 * error + 1e-12
         worst = max(worst, values.mean() + 5.0 * error)

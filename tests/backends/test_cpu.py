@@ -15,16 +15,18 @@ from numba.core.registry import cpu_target
 from loynes.inputs.jobs import Jobs, draw, picks
 from loynes.inputs.tables import JobTable, job_table, needs_of
 from loynes.kernels import reference
-from loynes.kernels.cpu import compiled, engine
+from loynes.kernels.cpu import engine
 from loynes.kernels.cpu.backward import backward
 from loynes.kernels.cpu.forward import forward
 from loynes.kernels.cpu.jobs import draw_block, new_block
 from loynes.kernels.cpu.pile import pile, regenerate
+from loynes.kernels.engine import Forward, ForwardState, Pile, arrays_of
+from loynes.kernels.fingerprint import FINGERPRINT, fingerprint
 from loynes.kernels.reference import BLOCK
-from loynes.kernels.tally import BINS, Tally, bin_edges, new_heap, new_tally
+from loynes.kernels.tally import BINS, bin_edges, new_heap, new_tally
 from loynes.model import Exponential, JobClass, Model, builtin_names, load
 from loynes.threshold.controls import Mix
-from support import LAWS, models, nowhere
+from support import LAWS, empty_chains, flat_piles, models, nowhere
 
 FORMS = [np.array([False]), np.array([True])]  # dense, runs
 seeds = st.integers(0, 2**64 - 1)
@@ -224,45 +226,44 @@ def test_random_assignment(model: Model, seed: int) -> None:
             H, loss = reference.random_step(H, a, sigma, picks(seed, 1, 4, first + j, moved, s))
             lost += loss
         H, base = H - H.min(), base + H.min()
-    ours, heap = np.zeros((5, s)), new_heap(5, len(model.classes), len(mix.blocking))
-    engine.run_random_pile(table, needs_of(model), mix.blockers, seed, 1, 0, 3 * BLOCK, ours, heap)
-    np.testing.assert_array_equal(ours[4], H)
-    assert heap.base[4] == base
-    np.testing.assert_allclose(heap.loss[4], lost, rtol=1e-9)
+    ours = flat_piles(table, mix, 5)
+    task = Pile(table, seed, 1, np.arange(5), needs_of(model), mix.blockers, random=True)
+    engine.CpuEngine().run(task, ours, 0, 3 * BLOCK)
+    np.testing.assert_array_equal(ours.heights[4], H)
+    assert ours.heap.base[4] == base
+    np.testing.assert_allclose(ours.heap.loss[4], lost, rtol=1e-9)
 
 
-def run(model: Model, cuts: list[int], workers: int, rows: int = 5) -> tuple[np.ndarray, Tally]:
+def run(model: Model, cuts: list[int], threads: int, rows: int = 5) -> ForwardState:
     table, needs = job_table(model, 0.7 * model.ideal), needs_of(model)
-    W, tally = np.zeros((rows, model.servers)), new_tally(rows, len(needs.need), model.mean_service)
+    chains = empty_chains(table, needs, rows, model.mean_service)
+    task = Forward(table, 11, 0, np.arange(rows), needs, np.arange(rows), True)
     for begin, end in itertools.pairwise(cuts):
-        engine.run_forward(
-            table, needs, 11, 0, np.arange(rows), np.arange(rows), begin, end, True, W, tally, None, workers
-        )
-    return W, tally
+        engine.CpuEngine(threads).run(task, chains, begin, end)
+    return chains
 
 
 @pytest.mark.parametrize("name", builtin_names())
 def test_cutting_changes_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Chunks, tasks and workers: the same bits, tallies included."""
+    """Chunks, pieces and threads: the same bits, tallies included."""
     model = load(name)
-    W, tally = run(model, [0, 48 * BLOCK], 1)
-    for cuts, workers, task in (
+    whole = arrays_of(run(model, [0, 48 * BLOCK], 1))
+    for cuts, threads, piece in (
         ([0, 48 * BLOCK], 3, 8 * BLOCK),
         ([0, BLOCK, 20 * BLOCK, 48 * BLOCK], 2, 1 << 20),
         ([0, 48 * BLOCK], 2, BLOCK),
     ):
-        monkeypatch.setattr(engine, "TASK_JOBS", task)
-        W2, tally2 = run(model, cuts, workers)
-        np.testing.assert_array_equal(W, W2)
-        for one, other in zip(tally, tally2, strict=True):
-            np.testing.assert_array_equal(one, other)
+        monkeypatch.setattr(engine, "CUT", piece)
+        for field, array in arrays_of(run(model, cuts, threads)).items():
+            np.testing.assert_array_equal(whole[field], array, err_msg=field)
 
 
 def test_replicas_do_not_depend_on_their_company() -> None:
     model = load("five-class-erlang")
-    many, _ = run(model, [0, 16 * BLOCK], 2, rows=7)
-    few, _ = run(model, [0, 16 * BLOCK], 2, rows=3)
-    np.testing.assert_array_equal(many[:3], few)
+    many = run(model, [0, 16 * BLOCK], 2, rows=7)
+    few = run(model, [0, 16 * BLOCK], 2, rows=3)
+    for field, array in arrays_of(few).items():
+        np.testing.assert_array_equal(arrays_of(many)[field][:3], array, err_msg=field)
 
 
 @pytest.mark.parametrize("name", ["one-or-all", "borg-cell-b", "two-class-200"])
@@ -284,11 +285,11 @@ def test_a_stale_kernel_cannot_run(tmp_path: Path) -> None:
     """Numba looks at a function's own file only; our cache key changes with any source a kernel can draw on."""
     code_generator = cpu_target.target_context.codegen()
     for kernel in (forward, backward, pile, draw_block):
-        assert kernel._cache._index_key((), code_generator)[-1] == compiled.FINGERPRINT
-    package = Path(compiled.__file__).parents[2]
+        assert kernel._cache._index_key((), code_generator)[-1] == FINGERPRINT
+    package = Path(engine.__file__).parents[2]
     copy = tmp_path / "loynes"
     shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    assert compiled.fingerprint(copy) == compiled.FINGERPRINT
+    assert fingerprint(copy) == FINGERPRINT
     with (copy / "inputs" / "philox.py").open("a") as source:
         source.write("# changed\n")
-    assert compiled.fingerprint(copy) != compiled.FINGERPRINT
+    assert fingerprint(copy) != FINGERPRINT

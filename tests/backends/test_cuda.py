@@ -17,19 +17,18 @@ from loynes.inputs.jobs import draw
 from loynes.inputs.philox import words
 from loynes.inputs.tables import JobTable, job_table, needs_of
 from loynes.kernels import reference
-from loynes.kernels.backends import backend, settle
-from loynes.kernels.cpu import engine as cpu
+from loynes.kernels.backends import chosen, engine_of
 from loynes.kernels.cuda import compiled
 from loynes.kernels.cuda import engine as engine_module
 from loynes.kernels.cuda.device import SLOW_DOUBLES, Kernel, missing
+from loynes.kernels.engine import Backward, Engine, Forward, Perfect, Pile, Regeneration, SampleState, Sandwich
 from loynes.kernels.reference import BLOCK
-from loynes.kernels.tally import new_heap, new_tally
 from loynes.model import Model, builtin_names, load
-from loynes.study.evaluate import evaluate
-from loynes.study.exact import exact
-from loynes.study.stability import stability
+from loynes.questions.evaluate import evaluate
+from loynes.questions.exact import exact
+from loynes.questions.stability import stability
 from loynes.threshold.controls import Mix
-from support import LAWS
+from support import LAWS, empty_chains, flat_piles, pairs_up_to, unsampled
 
 PLAIN = [name for name in builtin_names() if load(name).plain]
 THREAD, WARP, WIDE = compiled.THREAD, compiled.WARP, compiled.WIDE
@@ -113,21 +112,21 @@ def test_form_by_size() -> None:
 def test_without_a_gpu() -> None:
     five = job_table(load("five-class-exponential"), 1.0)
     if missing() is None:
-        assert backend("cuda").name == "cuda"
-        assert settle("auto", 1e9, five) == "cuda"
+        assert engine_of("cuda").name == "cuda"
+        assert chosen("auto", 1e9, five) == "cuda"
     else:
         with pytest.raises(UsageError, match=r"backend 'cuda': (CuPy is not installed|there is no)"):
-            backend("cuda")
-        assert settle("auto", 1e9, five) == "cpu"
-    assert settle("auto", 0.1, five) == "auto"
-    assert settle("auto", 1e9, five._replace(servers=100_000)) == "auto"
+            engine_of("cuda")
+        assert chosen("auto", 1e9, five) == "cpu"
+    assert chosen("auto", 0.1, five) == "auto"
+    assert chosen("auto", 1e9, five._replace(servers=100_000)) == "auto"
     mix = load("cpu-gpu-mix")
-    assert settle("auto", 1e9, job_table(mix, 1.0)) == settle("auto", 1e9, five)
-    assert settle("auto", 1e9, job_table(mix.with_discipline("random"), 1.0)) == "auto"
-    assert settle("auto", 1e9, job_table(load("cpu-memory-mix"), 1.0)) == "auto"
-    assert settle("cuda", 0.0, five) == "cuda"
+    assert chosen("auto", 1e9, job_table(mix, 1.0)) == chosen("auto", 1e9, five)
+    assert chosen("auto", 1e9, job_table(mix.with_discipline("random"), 1.0)) == "auto"
+    assert chosen("auto", 1e9, job_table(load("cpu-memory-mix"), 1.0)) == "auto"
+    assert chosen("cuda", 0.0, five) == "cuda"
     with pytest.raises(UsageError, match="must be one of auto, cpu, cuda, cuda:64"):
-        backend("tpu")
+        engine_of("tpu")
 
 
 def test_no_specific_servers() -> None:
@@ -148,17 +147,19 @@ def test_full_memory_halves_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_module, "cupy", lambda: fake)
     made: list[int] = []
 
-    def take(kernel: Any, options: Any, W: np.ndarray, length: Any, doublings: Any, done: Any) -> None:
-        if len(W) > 7:
+    def take(kernel: Any, options: Any, state: SampleState) -> None:
+        if len(state.workload) > 7:
             raise FullError
-        made.extend(range(int(options[1]), int(options[1]) + len(W)))
-        W[:] = np.arange(int(options[1]), int(options[1]) + len(W))[:, None]
+        numbers = range(int(options[1]), int(options[1]) + len(state.workload))
+        made.extend(numbers)
+        state.workload[:] = np.array(numbers)[:, None]
 
     monkeypatch.setattr(engine_module, "_take_samples", take)
-    W, length = np.zeros((50, 2)), np.zeros(50, np.int64)
-    engine_module._samples(None, 100, 0, (), W, length, length.copy(), None)
+    table = tables(2, [1, 2])
+    task, samples = Backward(table, 5, 0, np.arange(100, 150), BLOCK, 1 << 12, confirmations=1), unsampled(table, 50)
+    engine_module._samples(None, task, (), samples, 0, 50)
     assert made == list(range(100, 150))
-    assert W[:, 0].tolist() == made
+    assert samples.workload[:, 0].tolist() == made
     assert freed
 
 
@@ -266,8 +267,8 @@ def block_of(W: np.ndarray, need: np.ndarray, service: np.ndarray, gap: np.ndarr
     return np.maximum(W - now, np.float32(0)), wait
 
 
-def gpu_engine(bits: int = 64) -> Any:
-    return backend("cuda" if bits == 32 else "cuda:64")
+def engines() -> tuple[Engine, Engine]:
+    return engine_of("cpu"), engine_of("cuda:64")
 
 
 @gpu
@@ -277,14 +278,11 @@ def test_forward_and_sandwich_are_the_cpu_s(servers: int, needs: list[int]) -> N
     table, distinct = job_table(model, 0.4 * model.ideal), needs_of(model)
     rows, jobs = 5, 40 * BLOCK
     found = []
-    for engine in (cpu, gpu_engine()):
-        W = engine.hold(np.zeros((rows, servers)))
-        tally = new_tally(rows, len(distinct.need), 1.0)
-        engine.run_forward(table, distinct, 3, 0, np.arange(7, 7 + rows), np.arange(rows), 0, jobs, False, W, tally)
-        low, high = engine.hold(np.zeros((rows, servers))), engine.hold(np.full((rows, servers), 30.0))
-        met = np.full(rows, -1, np.int64)
-        engine.run_sandwich(table, 3, 0, 0, jobs, low, high, met)
-        found.append((engine.fetch(W), engine.fetch(low), engine.fetch(high), met))
+    for engine in engines():
+        chains, pairs = empty_chains(table, distinct, rows), pairs_up_to(table, 30.0, rows)
+        engine.run(Forward(table, 3, 0, np.arange(7, 7 + rows), distinct, np.arange(rows), False), chains, 0, jobs)
+        engine.run(Sandwich(table, 3, 0, np.arange(rows)), pairs, 0, jobs)
+        found.append((chains.workload, *pairs))
     for ours, theirs in zip(*found, strict=True):
         np.testing.assert_array_equal(theirs, ours)
 
@@ -295,9 +293,10 @@ def test_observed_waits_are_the_cpu_s(name: str) -> None:
     """Looks once a block, so against the reference run block by block."""
     model = load(name)
     table, needs = job_table(model, 0.5 * model.ideal), needs_of(model)
-    engine, rows, blocks = gpu_engine(), 3, 30
-    W, tally = engine.hold(np.zeros((rows, model.servers))), new_tally(rows, len(needs.need), model.mean_service)
-    engine.run_forward(table, needs, 1, 0, np.arange(rows), np.arange(rows), 0, blocks * BLOCK, True, W, tally)
+    rows, blocks = 3, 30
+    chains = empty_chains(table, needs, rows, model.mean_service)
+    task, tally = Forward(table, 1, 0, np.arange(rows), needs, np.arange(rows), True), chains.tally
+    engine_of("cuda:64").run(task, chains, 0, blocks * BLOCK)
     assert tally.looks.tolist() == [blocks] * rows
     assert (tally.bins.sum(axis=2) == blocks).all()
     for r in range(rows):
@@ -309,7 +308,7 @@ def test_observed_waits_are_the_cpu_s(name: str) -> None:
             state, _, _ = reference.advance_block(state, jobs.need, jobs.service, jobs.gap)
         np.testing.assert_allclose(tally.wait[r], wait, rtol=1e-13)
         np.testing.assert_allclose(tally.loss[r], loss, rtol=1e-9, atol=1e-12)
-        np.testing.assert_array_equal(engine.fetch(W)[r], state)
+        np.testing.assert_array_equal(chains.workload[r], state)
 
 
 @gpu
@@ -319,13 +318,13 @@ def test_piles_are_the_cpu_s(servers: int, needs: list[int]) -> None:
     table, distinct, mix = job_table(model, None), needs_of(model), Mix.of(model)
     rows, jobs = 6, 30 * BLOCK
     found = []
-    for engine in (cpu, gpu_engine()):
-        H, heap = engine.hold(np.zeros((rows, servers))), new_heap(rows, len(table.need), len(mix.blocking))
-        engine.run_pile(table, distinct, mix.blockers, 3, 1, 0, jobs, H, heap)
-        heap.loss[:] = 0.0
+    for engine in engines():
+        piles = flat_piles(table, mix, rows)
+        engine.run(Pile(table, 3, 1, np.arange(rows), distinct, mix.blockers), piles, 0, jobs)
+        piles.heap.loss[:] = 0.0
         if max(needs) == servers:
-            engine.run_regeneration(table, mix.blockers, 3, 1, jobs, H, heap)
-        found.append((engine.fetch(H), *heap))
+            engine.run(Regeneration(table, 3, 1, np.arange(rows), mix.blockers, jobs), piles, 0, rows)
+        found.append((piles.heights, *piles.heap))
     for ours, theirs in zip(*found, strict=True):
         np.testing.assert_array_equal(theirs, ours)
 
@@ -335,19 +334,19 @@ def test_piles_are_the_cpu_s(servers: int, needs: list[int]) -> None:
 def test_samples_are_the_cpu_s(servers: int, needs: list[int]) -> None:
     model = model_of(servers, needs)
     table = job_table(model, 0.35 * model.ideal)
-    count = 40
-    found = []
-    for engine in (cpu, gpu_engine()):
-        for run, options in (
-            (engine.run_backward, (2 * BLOCK, 1, 1 << 20)),
-            (engine.run_perfect, (BLOCK, 1 << 20, 20.0, 1.5)),
-        ):
-            W, length, doublings = np.empty((count, servers)), np.empty(count, np.int64), np.empty(count, np.int64)
-            run(table, 5, 0, 11, *options, W, length, doublings)
-            found.append((W, length, doublings))
-    for ours, theirs in ((found[0], found[2]), (found[1], found[3])):
-        for x, y in zip(ours, theirs, strict=True):
-            np.testing.assert_array_equal(y, x)
+    replicas = np.arange(11, 51)
+    for task in (
+        Backward(table, 5, 0, replicas, 2 * BLOCK, 1 << 20, confirmations=1),
+        Perfect(table, 5, 0, replicas, BLOCK, 1 << 20, ceiling=20.0, rise=1.5),
+    ):
+        found = []
+        for engine in engines():
+            samples = unsampled(table, len(replicas))
+            engine.run(task, samples, 0, 15)
+            engine.run(task, samples, 15, len(replicas))
+            found.append(samples)
+        for ours, theirs in zip(*found, strict=True):
+            np.testing.assert_array_equal(theirs, ours)
 
 
 @gpu
@@ -358,22 +357,20 @@ def test_several_kinds_are_the_cpu_s(name: str, discipline: str) -> None:
     table, needs, mix = job_table(model, 0.4 * model.ideal), needs_of(model), Mix.of(model)
     rows, jobs = 3, 20 * BLOCK
     found: list[list[np.ndarray]] = []
-    for engine in (cpu, gpu_engine()):
-        W, tally = engine.hold(np.zeros((rows, model.servers))), new_tally(rows, len(needs.need), 1.0, 2)
-        engine.run_forward(table, needs, 3, 0, np.arange(rows), np.arange(rows), 0, jobs, False, W, tally)
-        H, heap = engine.hold(np.zeros((rows, model.servers))), new_heap(rows, len(table.need), len(mix.blocking), 2)
-        engine.run_pile(job_table(model, None), needs, mix.blockers, 3, 1, 0, jobs, H, heap)
-        heap.loss[:] = 0.0
-        found.append([engine.fetch(W), engine.fetch(H), *heap])
-        for run, options in (
-            (engine.run_backward, (2 * BLOCK, 1, 1 << 20)),
-            (engine.run_perfect, (2 * BLOCK, 1 << 20, 20.0, 1.5)),
-        ):
-            if run == engine.run_perfect and name == "cpu-memory-mix":
-                continue  # a pair of its states in double is more than a multiprocessor holds
-            samples, length, doublings = np.empty((8, model.servers)), np.empty(8, np.int64), np.empty(8, np.int64)
-            run(table, 5, 0, 11, *options, samples, length, doublings)
-            found[-1] += [samples, length, doublings]
+    replicas, sampled = np.arange(rows), np.arange(11, 19)
+    for engine in engines():
+        chains, piles = empty_chains(table, needs, rows), flat_piles(table, mix, rows)
+        engine.run(Forward(table, 3, 0, replicas, needs, replicas, False), chains, 0, jobs)
+        engine.run(Pile(job_table(model, None), 3, 1, replicas, needs, mix.blockers), piles, 0, jobs)
+        piles.heap.loss[:] = 0.0
+        found.append([chains.workload, piles.heights, *piles.heap])
+        tasks = [Backward(table, 5, 0, sampled, 2 * BLOCK, 1 << 20, confirmations=1)]
+        if name != "cpu-memory-mix":  # a pair of its states in double is more than a multiprocessor holds
+            tasks.append(Perfect(table, 5, 0, sampled, 2 * BLOCK, 1 << 20, ceiling=20.0, rise=1.5))
+        for task in tasks:
+            samples = unsampled(table, len(sampled))
+            engine.run(task, samples, 0, len(sampled))
+            found[-1] += samples
     for ours, theirs in zip(*found, strict=True):
         np.testing.assert_array_equal(theirs, ours)
 
@@ -403,9 +400,9 @@ def test_float_chains_stay_close_to_double_ones(name: str) -> None:
     model = load(name)
     table, needs = job_table(model, 0.3 * model.ideal), needs_of(model)
     found = []
-    for bits in (32, 64):
-        engine = gpu_engine(bits)
-        W, tally = engine.hold(np.zeros((4, model.servers))), new_tally(4, len(needs.need), 1.0)
-        engine.run_forward(table, needs, 2, 0, np.arange(4), np.arange(4), 0, 200 * BLOCK, True, W, tally)
-        found.append(engine.fetch(W))
+    for backend in ("cuda", "cuda:64"):
+        chains = empty_chains(table, needs, 4)
+        task = Forward(table, 2, 0, np.arange(4), needs, np.arange(4), True)
+        engine_of(backend).run(task, chains, 0, 200 * BLOCK)
+        found.append(chains.workload)
     np.testing.assert_allclose(found[0], found[1], rtol=1e-4, atol=1e-4 * model.mean_service)

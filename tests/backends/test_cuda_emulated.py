@@ -11,17 +11,18 @@ import pytest
 from backends.emulated import emulator
 from loynes.inputs.jobs import draw
 from loynes.inputs.tables import JobTable, job_table, needs_of
-from loynes.kernels.cpu import engine as cpu
+from loynes.kernels.cpu.engine import CpuEngine
 from loynes.kernels.cpu.forward import forward
 from loynes.kernels.cuda import compiled
 from loynes.kernels.cuda import engine as cuda
+from loynes.kernels.engine import Backward, Forward, Perfect, Pile, Regeneration, Sandwich
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.shape import use_runs
-from loynes.kernels.tally import new_heap, new_tally
 from loynes.model import Model, load
 from loynes.threshold.controls import Mix
-from support import LAWS, nowhere
+from support import LAWS, empty_chains, flat_piles, pairs_up_to, unsampled
 
+CPU = CpuEngine()
 pytestmark = pytest.mark.skipif(emulator.COMPILER is None, reason="no C++ compiler")
 
 
@@ -65,32 +66,29 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_
         return chosen(table, *arguments, **(options | {"form": form}))
 
     monkeypatch.setattr(cuda, "shape_of", shape_of)
-    return CASES[name][0], cuda.Engine(bits)
+    return CASES[name][0], cuda.CudaEngine(bits)
 
 
 double = pytest.mark.parametrize("engine", [(name, 64) for name in CASES], indirect=True, ids=list(CASES))
 
 
 @double
-def test_chains_and_pairs(engine: tuple[Model, cuda.Engine]) -> None:
+def test_chains_and_pairs(engine: tuple[Model, cuda.CudaEngine]) -> None:
     model, gpu = engine
     table, needs = job_table(model, 0.5 * model.ideal), needs_of(model)
     rows, jobs, found = 2, 6 * BLOCK, []
-    for run in (cpu, gpu):
-        W = run.hold(np.zeros((rows, model.servers)))
-        tally = new_tally(1, len(needs.need), 1.0, len(model.kinds))
-        numbers = np.arange(3, 3 + rows), np.zeros(rows, np.int64)
-        run.run_forward(table, needs, 7, 0, *numbers, 0, jobs, run is gpu, W, tally)
-        low, high = run.hold(np.zeros((rows, model.servers))), run.hold(np.full((rows, model.servers), 9.0))
-        met = np.full(rows, -1, np.int64)
-        run.run_sandwich(table, 7, 0, 0, jobs, low, high, met)
-        found.append((run.fetch(W), run.fetch(low), run.fetch(high), met))
+    replicas, together = np.arange(3, 3 + rows), np.zeros(rows, np.int64)
+    for run in (CPU, gpu):
+        chains, pairs = empty_chains(table, needs, rows, groups=1), pairs_up_to(table, 9.0, rows)
+        run.run(Forward(table, 7, 0, replicas, needs, together, run is gpu), chains, 0, jobs)
+        run.run(Sandwich(table, 7, 0, np.arange(rows)), pairs, 0, jobs)
+        found.append((chains.workload, *pairs))
     for ours, theirs in zip(*found, strict=True):
         np.testing.assert_array_equal(theirs, ours)
     # What was observed, once a block, against CPU chains that look as rarely.
-    W, seen = np.zeros((rows, model.servers)), new_tally(rows, len(needs.need), 1.0, len(model.kinds))
-    numbers = np.arange(3, 3 + rows), np.arange(rows)
-    forward(table, needs, use_runs(table), BLOCK, np.uint64(7), 0, *numbers, 0, jobs, True, W, nowhere(rows), seen)
+    tally, (W, places, seen) = chains.tally, empty_chains(table, needs, rows)
+    numbers = replicas, np.arange(rows)
+    forward(table, needs, use_runs(table), BLOCK, np.uint64(7), 0, *numbers, 0, jobs, True, W, places, seen)
     assert tally.looks.sum() == seen.looks.sum()
     np.testing.assert_allclose(tally.wait[0], seen.wait.sum(axis=0), rtol=1e-12)
     np.testing.assert_allclose(tally.square[0], seen.square.sum(axis=0), rtol=1e-12)
@@ -100,48 +98,55 @@ def test_chains_and_pairs(engine: tuple[Model, cuda.Engine]) -> None:
 
 
 @double
-def test_piles(engine: tuple[Model, cuda.Engine]) -> None:
+def test_piles(engine: tuple[Model, cuda.CudaEngine]) -> None:
     model, gpu = engine
     table, needs, mix = job_table(model, None), needs_of(model), Mix.of(model)
     rows, jobs, found = 2, 4 * BLOCK, []
-    for run in (cpu, gpu):
-        H = run.hold(np.zeros((rows, model.servers)))
-        heap = new_heap(rows, len(table.need), len(mix.blocking), len(model.kinds))
-        run.run_pile(table, needs, mix.blockers, 3, 1, 0, jobs, H, heap)
-        heap.loss[:] = 0.0
+    for run in (CPU, gpu):
+        piles = flat_piles(table, mix, rows)
+        run.run(Pile(table, 3, 1, np.arange(rows), needs, mix.blockers), piles, 0, jobs)
+        piles.heap.loss[:] = 0.0
         if mix.regeneration > 0:
-            run.run_regeneration(table, mix.blockers, 3, 1, jobs, H, heap)
-        found.append((run.fetch(H), *heap))
+            run.run(Regeneration(table, 3, 1, np.arange(rows), mix.blockers, jobs), piles, 0, rows)
+        found.append((piles.heights, *piles.heap))
     for ours, theirs in zip(*found, strict=True):
         np.testing.assert_array_equal(theirs, ours)
 
 
 @double
-def test_samples(engine: tuple[Model, cuda.Engine]) -> None:
+def test_samples(engine: tuple[Model, cuda.CudaEngine]) -> None:
     model, gpu = engine
-    table, count, found = job_table(model, 0.2 * model.ideal), 4, []
-    for run in (cpu, gpu):
-        for sample, options in ((run.run_backward, (BLOCK, 1, 1 << 12)), (run.run_perfect, (BLOCK, 1 << 12, 6.0, 1.0))):
-            out = np.empty((count, model.servers)), np.empty(count, np.int64), np.empty(count, np.int64)
-            sample(table, 5, 0, 11, *options, *out)
-            found.append(out)
-    for ours, theirs in ((found[0], found[2]), (found[1], found[3])):
-        for x, y in zip(ours, theirs, strict=True):
-            np.testing.assert_array_equal(y, x)
+    table, replicas = job_table(model, 0.2 * model.ideal), np.arange(11, 15)
+    for task in (
+        Backward(table, 5, 0, replicas, BLOCK, 1 << 12, confirmations=1),
+        Perfect(table, 5, 0, replicas, BLOCK, 1 << 12, ceiling=6.0, rise=1.0),
+    ):
+        found = []
+        for run in (CPU, gpu):
+            samples = unsampled(table, len(replicas))
+            run.run(task, samples, 0, 1)
+            run.run(task, samples, 1, len(replicas))
+            found.append(samples)
+        for ours, theirs in zip(*found, strict=True):
+            np.testing.assert_array_equal(theirs, ours)
 
 
 @pytest.mark.parametrize(
     "engine", [("thread", 32), ("warp", 32), ("kinds, thread", 32), ("kinds, wide", 32)], indirect=True
 )
-def test_floats_stay_close(engine: tuple[Model, cuda.Engine]) -> None:
+def test_floats_stay_close(engine: tuple[Model, cuda.CudaEngine]) -> None:
     model, gpu = engine
     table, needs = job_table(model, 0.3 * model.ideal), needs_of(model)
-    W, tally = gpu.hold(np.zeros((1, model.servers))), new_tally(1, len(needs.need), 1.0, len(model.kinds))
-    gpu.run_forward(table, needs, 7, 0, np.arange(1), np.arange(1), 0, 4 * BLOCK, True, W, tally)
-    V = np.zeros((1, model.servers))
-    plain = new_tally(1, len(needs.need), 1.0, len(model.kinds))
-    cpu.run_forward(table, needs, 7, 0, np.arange(1), np.arange(1), 0, 4 * BLOCK, False, V, plain)
-    np.testing.assert_allclose(gpu.fetch(W), V, rtol=1e-4, atol=1e-4)
+    ours, theirs = empty_chains(table, needs, 1), empty_chains(table, needs, 1)
+    gpu.run(Forward(table, 7, 0, np.arange(1), needs, np.arange(1), True), ours, 0, 4 * BLOCK)
+    CPU.run(Forward(table, 7, 0, np.arange(1), needs, np.arange(1), False), theirs, 0, 4 * BLOCK)
+    np.testing.assert_allclose(ours.workload, theirs.workload, rtol=1e-4, atol=1e-4)
+    # Kept as doubles in between, floats stay what they are.
+    cut = empty_chains(table, needs, 1)
+    for begin, end in ((0, BLOCK), (BLOCK, 4 * BLOCK)):
+        gpu.run(Forward(table, 7, 0, np.arange(1), needs, np.arange(1), True), cut, begin, end)
+    np.testing.assert_array_equal(cut.workload, ours.workload)
+    np.testing.assert_array_equal(cut.tally.bins, ours.tally.bins)
 
 
 def off_by(ours: np.ndarray, theirs: np.ndarray) -> float:
@@ -151,7 +156,7 @@ def off_by(ours: np.ndarray, theirs: np.ndarray) -> float:
 
 @pytest.mark.parametrize("law", sorted(LAWS))
 @pytest.mark.parametrize("engine", [("thread", 64)], indirect=True)
-def test_jobs(engine: tuple[Model, cuda.Engine], law: str) -> None:
+def test_jobs(engine: tuple[Model, cuda.CudaEngine], law: str) -> None:
     model = model_of(9, 1, 5, law=law)
     table = job_table(model, 1.0)
     for bits, most in ((64, 0.0), (32, 1.5)):
@@ -168,7 +173,7 @@ def test_jobs(engine: tuple[Model, cuda.Engine], law: str) -> None:
 
 @pytest.mark.parametrize(("slow_doubles", "most"), [(False, 1.5), (True, 3.5)])
 @pytest.mark.parametrize("engine", [("thread", 32)], indirect=True)
-def test_exponential_times_in_float(engine: tuple[Model, cuda.Engine], slow_doubles: bool, most: float) -> None:
+def test_exponential_times_in_float(engine: tuple[Model, cuda.CudaEngine], slow_doubles: bool, most: float) -> None:
     """In units of the last place. Half of one is the rounding that any float has."""
     model = load({"servers": 2, "classes": [
         {"need": 1, "probability": 0.5, "service": {"law": "exponential", "mean": 1.7}},

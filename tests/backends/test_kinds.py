@@ -15,17 +15,18 @@ from hypothesis import strategies as st
 from loynes.inputs.jobs import Jobs, assignment_words, draw, places
 from loynes.inputs.tables import JobTable, job_table, needs_of
 from loynes.kernels import reference
-from loynes.kernels.cpu import engine
 from loynes.kernels.cpu.backward import backward
+from loynes.kernels.cpu.engine import CpuEngine
 from loynes.kernels.cpu.forward import forward
 from loynes.kernels.cpu.pile import pile
 from loynes.kernels.cpu.sandwich import perfect, sandwich
+from loynes.kernels.engine import Forward
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.shape import use_runs
 from loynes.kernels.tally import new_heap, new_tally
 from loynes.model import Model, load
 from loynes.threshold.controls import Mix
-from support import models_of_kinds, nowhere
+from support import empty_chains, models_of_kinds, nowhere
 
 seeds = st.integers(0, 2**64 - 1)
 
@@ -296,11 +297,11 @@ def test_a_resource_that_is_never_scarce_changes_nothing(as_runs: bool) -> None:
         tally,
     )
     plain, plain_needs = job_table(FIVE, rate), needs_of(FIVE)
-    V, plain_tally = np.zeros((2, 20)), new_tally(2, len(plain_needs.need), 1.0)
-    engine.run_forward(plain, plain_needs, 3, 0, *numbers, 0, 50 * BLOCK, True, V, plain_tally)
-    np.testing.assert_array_equal(W[:, :20], V)
-    np.testing.assert_array_equal(tally.wait, plain_tally.wait)
-    np.testing.assert_allclose(tally.loss[:, 0], plain_tally.loss[:, 0], rtol=1e-12)
+    chains = empty_chains(plain, plain_needs, 2)
+    CpuEngine().run(Forward(plain, 3, 0, numbers[0], plain_needs, numbers[1], True), chains, 0, 50 * BLOCK)
+    np.testing.assert_array_equal(W[:, :20], chains.workload)
+    np.testing.assert_array_equal(tally.wait, chains.tally.wait)
+    np.testing.assert_allclose(tally.loss[:, 0], chains.tally.loss[:, 0], rtol=1e-12)
 
 
 @given(st.integers(1, 12), st.data())

@@ -13,9 +13,10 @@ from loynes.kernels import reference
 from loynes.kernels.cpu import engine
 from loynes.kernels.cpu.sandwich import perfect, sandwich
 from loynes.kernels.cpu.state import State, new_state, put, same
+from loynes.kernels.engine import Perfect, Sandwich
 from loynes.kernels.reference import BLOCK
 from loynes.model import Model, builtin_names, load
-from support import LAWS, models, nowhere
+from support import LAWS, models, nowhere, pairs_up_to, unsampled
 
 CLASS = {"need": 1, "probability": 1.0, "service": LAWS["exponential"]}
 
@@ -105,23 +106,24 @@ def split(state: State) -> None:
 
 @pytest.mark.parametrize("name", builtin_names())
 def test_cutting_changes_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Chunks, tasks and workers: the same bits."""
+    """Chunks, pieces and threads: the same bits."""
     model = load(name)
     table, end, found = job_table(model, 0.5 * model.ideal), 24 * BLOCK, []
-    for cuts, workers, task in (
+    for cuts, threads, piece in (
         ([end], 1, 1 << 20),
         ([end], 3, 4 * BLOCK),
         ([BLOCK, 7 * BLOCK, end], 2, BLOCK),
     ):
-        monkeypatch.setattr(engine, "TASK_JOBS", task)
-        low, high = np.zeros((5, model.servers)), np.full((5, model.servers), 2.0 * model.mean_service)
-        met, begin = np.full(5, -1), 0
+        monkeypatch.setattr(engine, "CUT", piece)
+        cpu, begin = engine.CpuEngine(threads), 0
+        pairs, samples = pairs_up_to(table, 2.0 * model.mean_service, 5), unsampled(table, 5)
         for cut in cuts:
-            engine.run_sandwich(table, 9, 0, begin, cut, low, high, met, None, workers)
+            cpu.run(Sandwich(table, 9, 0, np.arange(5)), pairs, begin, cut)
             begin = cut
-        W, length, doublings = np.zeros((5, model.servers)), np.zeros(5, np.int64), np.zeros(5, np.int64)
-        engine.run_perfect(table, 9, 0, 3, BLOCK, 64 * BLOCK, 1.0, 0.5, W, length, doublings, None, workers)
-        found.append((low, high, met, W, length, doublings))
+        perfectly = Perfect(table, 9, 0, np.arange(3, 8), BLOCK, 64 * BLOCK, ceiling=1.0, rise=0.5)
+        for first, last in ((0, 5),) if threads == 1 else ((0, 2), (2, 5)):
+            cpu.run(perfectly, samples, first, last)
+        found.append((*pairs, *samples))
     for other in found[1:]:
         for one, two in zip(found[0], other, strict=True):
             np.testing.assert_array_equal(one, two)

@@ -11,11 +11,12 @@ import pytest
 
 import loynes
 from loynes.errors import LoynesWarning, ModelError
+from loynes.execution.context import Context
 from loynes.inputs.tables import job_table
 from loynes.kernels.cpu import compiled
 from loynes.model import Model, laws, load
+from loynes.questions.answering.thresholds import judged_rate
 from loynes.stationary.backward import initial_length
-from loynes.study.options import asked_rate
 from support import LAWS, single
 
 
@@ -64,8 +65,8 @@ def test_rare_branches_count_as_rare() -> None:
 
 def test_a_load_below_one_is_never_unstable() -> None:
     for seed in range(3):
-        asked = asked_rate(load("five-class-exponential"), None, 0.999, seed=seed, backend="auto")
-        assert asked.rate / asked.threshold.estimate == pytest.approx(0.999)
+        judged = judged_rate(load("five-class-exponential"), None, 0.999, seed=seed, context=Context())
+        assert judged.rate / judged.threshold.estimate == pytest.approx(0.999)
 
 
 def test_probabilities_that_sum_to_slightly_more() -> None:
@@ -121,7 +122,8 @@ def test_infinite_values_survive_saving(tmp_path: Path) -> None:
 
 
 def test_stability_says_when_variance_is_infinite() -> None:
-    found = loynes.stability(single({"law": "pareto", "shape": 1.5, "mean": 1.0}, 4), precision=0.05)
+    with pytest.warns(LoynesWarning, match="no finite variance"):
+        found = loynes.stability(single({"law": "pareto", "shape": 1.5, "mean": 1.0}, 4), precision=0.05)
     assert any("no finite variance" in text for text in found.warnings)
 
 
@@ -153,7 +155,7 @@ def test_values_out_of_reach_are_refused(service: dict[str, Any]) -> None:
 
 
 def test_kernels_compile_where_nothing_can_be_cached(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(function: Any) -> None:
+    def refuse(function: Any, key: Any) -> None:
         raise RuntimeError("no locator available")
 
     monkeypatch.setattr(compiled, "_Cache", refuse)

@@ -130,8 +130,8 @@ def test_identities(name: str, load: float) -> None:
     np.testing.assert_allclose(first, by_class, rtol=1e-10)
     probability = np.array([c.probability for c in model.classes])
     assert found.mean_jobs == pytest.approx(found.rate * (probability @ first + model.mean_service), rel=1e-10)
-    assert math.fsum(found.jobs) == pytest.approx(1.0, abs=1e-8)
-    assert sum(n * p for n, p in enumerate(found.jobs)) == pytest.approx(found.mean_jobs, rel=1e-6)
+    assert math.fsum(found.jobs_in_system) == pytest.approx(1.0, abs=1e-8)
+    assert sum(n * p for n, p in enumerate(found.jobs_in_system)) == pytest.approx(found.mean_jobs, rel=1e-6)
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -308,7 +308,8 @@ def test_other_questions_use_it() -> None:
         1.800855359, rel=1e-9
     )
     assert loynes.check("borg-cell-b").to_dict()["threshold"] is None
-    warned = loynes.check({**loynes.load("one-or-all").to_dict(), "arrivals": {"process": "poisson", "rate": 21.0}})
+    with pytest.warns(loynes.LoynesWarning, match="above the threshold"):
+        warned = loynes.check({**loynes.load("one-or-all").to_dict(), "arrivals": {"process": "poisson", "rate": 21.0}})
     assert "above the threshold 20.448" in warned.warnings[0]
 
 

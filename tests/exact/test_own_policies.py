@@ -17,8 +17,10 @@ import pytest
 from numba import njit
 
 import loynes
+from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import job_table
-from loynes.kernels.events.engine import Events, run_jobs, simulate
+from loynes.kernels.cpu.engine import CpuEngine
+from loynes.kernels.events.engine import Events, run_jobs, run_replicas
 from loynes.kernels.events.loop import loop_of
 from loynes.kernels.events.policies import Policy, find_policy, policies, policy, register
 from loynes.policies import NOBODY, first_in_line, fits, next_in_line, start
@@ -137,8 +139,11 @@ def test_in_another_process() -> None:
     table = job_table(loynes.load("five-class-exponential"), 1.0)
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         for given in ("smash", last_come, EXAMPLE):
-            events = Events(table, find_policy(given), 3, jobs=200, each=True)
-            there, here = pool.submit(simulate, events, 2).result(), simulate(events, 2)
+            events = Events(
+                table, 1, STREAM_STATIONARY, np.arange(2), find_policy(given), 3, jobs_observed=200, each=True
+            )
+            there = pool.submit(run_replicas, events, CpuEngine(1)).result()
+            here = run_replicas(events, CpuEngine())
             for one, other in zip(there, here, strict=True):
                 np.testing.assert_array_equal(one.observations.jobs, other.observations.jobs)
     for given in ("smash", last_come, EXAMPLE):

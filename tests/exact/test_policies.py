@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,12 @@ import pytest
 
 import loynes
 from loynes.inputs.arrivals import start_places
-from loynes.inputs.tables import job_table
+from loynes.inputs.philox import STREAM_STATIONARY
+from loynes.inputs.tables import JobTable, job_table
+from loynes.kernels.cpu.engine import CpuEngine
 from loynes.kernels.cpu.replay import run_replay
 from loynes.kernels.events.changes import Changes, ServerChange
-from loynes.kernels.events.engine import Events, run_jobs, simulate
+from loynes.kernels.events.engine import Events, ReplicaRecord, run_jobs, run_replicas
 from loynes.kernels.events.loop import KINDS, WAITING, draw
 from loynes.kernels.events.policies import find_policy, policies
 from loynes.kernels.reference import BLOCK
@@ -27,6 +30,14 @@ def jobs_of(model: loynes.Model, rate: float, count: int) -> tuple[np.ndarray, n
     return np.concatenate([[0.0], np.cumsum(gap)[:-1]]), np.asarray(table.demand)[job_class], service
 
 
+def simulate(
+    table: JobTable, replicas: Iterable[int], policy: str = "fcfs", *, seed: int = 1, **options: Any
+) -> list[ReplicaRecord]:
+    """Replicas of these numbers under a policy, event by event; every job's wait is kept."""
+    who = (table, seed, STREAM_STATIONARY, np.array([*replicas]))
+    return run_replicas(Events(*who, find_policy(policy), each=True, **options), CpuEngine())
+
+
 @pytest.mark.parametrize("name", loynes.builtin_names())
 def test_fcfs_is_the_recurrence(name: str) -> None:
     """Every job's wait, on all built-in models, to 1e-9 of the largest."""
@@ -37,8 +48,7 @@ def test_fcfs_is_the_recurrence(name: str) -> None:
         expected = run_replay(model.servers, need[:, 0], service, arrival, np.array([0.0, arrival[-1] + 1])).wait
     else:
         expected = np.array(strict(np.array(model.units), arrival, need, service))
-    plan = Events(job_table(model, rate), find_policy("fcfs"), seed=3, jobs=count, each=True)
-    (found,) = simulate(plan, 1)
+    (found,) = simulate(job_table(model, rate), [0], seed=3, jobs_observed=count)
     assert np.abs(found.observations.jobs[:, 0] - expected).max() <= 1e-9 * expected.max()
 
 
@@ -145,9 +155,8 @@ def test_a_stationary_start_is_the_sample_s(arrivals: dict[str, Any]) -> None:
     classes = [{"need": need, "probability": p, "service": service} for need, p in ((1, 0.7), (3, 0.2), (8, 0.1))]
     model = loynes.load({"servers": 8, "arrivals": arrivals, "classes": classes})
     table = job_table(model, 0.6 * loynes.stability(model, precision=0.05).threshold.estimate)
-    (samples,) = backward_samples(table, 20, seed=5)
-    plan = Events(table, find_policy("fcfs"), seed=5, jobs=64, each=True, past=samples.length)
-    found = simulate(plan, 20)
+    (samples,) = backward_samples(table, 20, seed=5, engine=CpuEngine())
+    found = simulate(table, range(20), seed=5, jobs_observed=64, history=samples.length)
     job_class, gap, unused = np.empty(BLOCK, np.int64), np.empty(BLOCK), np.empty(BLOCK)
     at = start_places(table.arrivals, 5, 0, np.arange(20))
     for r, one in enumerate(found):
@@ -155,11 +164,7 @@ def test_a_stationary_start_is_the_sample_s(arrivals: dict[str, Any]) -> None:
         seen = samples.workload[r, table.demand[job_class[0], 0] - 1]
         later = gap[0] if arrivals["process"] == "poisson" else 0.0
         assert one.observations.jobs[0, 0] == pytest.approx(max(seen - later, 0.0), rel=1e-9, abs=1e-9)
-        again = simulate(
-            Events(table, find_policy("fcfs"), seed=5, jobs=64, each=True, workload=samples.workload[r : r + 1]),
-            1,
-            first=r,
-        )
+        again = simulate(table, [r], seed=5, jobs_observed=64, workload=samples.workload[r : r + 1])
         assert np.allclose(again[0].observations.jobs[:64, 0], one.observations.jobs[:64, 0], rtol=1e-9, atol=1e-9)
 
 
@@ -222,10 +227,10 @@ def changed(policy: str, *changes: ServerChange, **options: Any) -> np.ndarray:
             "classes": [{"need": 2, "probability": 1, "service": {"law": "deterministic", "value": 3}}],
         }
     )
-    plan = Events(
-        job_table(model, 1.0), find_policy(policy), jobs=4, each=True, changes=Changes(of_servers=changes), **options
+    (found,) = simulate(
+        job_table(model, 1.0), [0], policy, jobs_observed=4, changes=Changes(of_servers=changes), **options
     )
-    return simulate(plan, 1)[0].observations.jobs[:4, 0]
+    return found.observations.jobs[:4, 0]
 
 
 def test_servers_come_and_go() -> None:

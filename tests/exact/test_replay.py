@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 import loynes
 from loynes.errors import LoynesWarning, TraceError, UsageError
+from loynes.estimators.jobs import average_in_windows
 from loynes.kernels import reference
 from loynes.kernels.cpu.replay import run_replay
 from loynes.kernels.reference import BLOCK
-from loynes.results.from_jobs import average_in_windows
-from loynes.study.replay import REST
+from loynes.questions.answering.replaying import REST
 from loynes.traces.trace import TOO_LARGE
 from trace_files import drawn, swf_text
 
@@ -167,7 +167,7 @@ def test_figures_are_those_of_the_jobs(tmp_path: Path) -> None:
     assert four.response.mean.estimate == pytest.approx((wait + trace.service)[trace.need == 4].mean())
     assert found.recorded is not None
     assert found.recorded.overall.mean.estimate == pytest.approx(trace.wait.mean())
-    assert sum(group.jobs for group in found.groups.values()) == found.jobs == trace.jobs
+    assert sum(group.jobs for group in found.classes.values()) == found.jobs == trace.jobs
     assert found.jobs + sum(found.skipped.values()) == found.records
     # Busy, lost and otherwise idle servers are all servers; jobs in the system are those waiting and those served.
     system = found.system
@@ -183,16 +183,16 @@ def test_many_needs_become_powers_of_two_and_labels_classes() -> None:
     trace = loynes.read_trace({"submit": 1000.0 * need, "need": need, "service": 1.0 + 0 * need, "user": labels})
     found = loynes.replay(trace, servers=64)
     assert list(found.classes) == ["need 1", "need 2", *(f"need {n}" for n in ("3-4", "5-8", "9-16", "17-32", "33-64"))]
-    assert [group.jobs for group in found.groups.values()] == [1, 1, 2, 4, 8, 16, 8]
-    assert found.groups["need 33-64"].largest_need == 40
+    assert [group.jobs for group in found.classes.values()] == [1, 1, 2, 4, 8, 16, 8]
+    assert found.classes["need 33-64"].need == (33, 40)
     assert found.recorded is None
     assert loynes.replay(trace, servers=64, classes="user").by == "user"
     crowd = np.append(np.arange(70), [5, 5, 9])
     many = {"submit": np.arange(73.0), "need": 0 * crowd + 1, "service": 1.0 + 0 * crowd, "user": crowd}
     found = loynes.replay(loynes.read_trace(many), servers=64, classes="user")
     assert len(found.classes) == 50
-    assert found.groups["5"].jobs == 3
-    assert found.groups[REST].jobs == 73 - 3 - 2 - 47
+    assert found.classes["5"].jobs == 3
+    assert found.classes[REST].jobs == 73 - 3 - 2 - 47
     with pytest.raises(UsageError, match="by 'queue': arrays has no such label; it has: user"):
         loynes.replay(trace, servers=64, classes="queue")
 
@@ -241,8 +241,8 @@ def test_results_save_and_load(tmp_path: Path) -> None:
     np.testing.assert_array_equal(back.wait, trace.wait)
     with pytest.raises(UsageError, match="are not kept"):
         again.save(tmp_path / "again.csv")
-    with pytest.raises(UsageError, match=r"\.parquet or a run folder"):
-        found.save(tmp_path / "r.html")
+    with pytest.raises(UsageError, match=r"replay is not written to \.toml"):
+        found.save(tmp_path / "r.toml")
 
 
 def test_parquet_of_all_jobs(tmp_path: Path) -> None:

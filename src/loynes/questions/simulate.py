@@ -40,10 +40,10 @@ Array = NDArray[np.float64]
 def _times(given: object) -> tuple[float, ...]:
     times = values_of(given) or ()
     if not all(isinstance(x, int | float) for x in times):
-        raise UsageError(f"--at {given!r}: must be times, such as 10,100,1000")
+        raise ValueError(f"{given!r}: must be times, such as 10,100,1000")
     ordered = tuple(sorted({float(x) for x in times}))
     if ordered and not (ordered[0] >= 0 and math.isfinite(ordered[-1])):
-        raise UsageError("at: must be finite times of at least 0")
+        raise ValueError("must be finite times of at least 0")
     return ordered
 
 

@@ -28,10 +28,10 @@ SHARED = ("method", "precision", "samples", "exceeds", "confidence", "replicas",
 
 def _axes(given: object) -> dict[str, tuple[Any, ...]]:
     """What is varied -> values."""
-    axes = {path: values_of(values) or () for path, values in pairs_of(given).items()}
+    axes = {path: values_of(values) or () for path, values in pairs_of(given, "PATH=VALUES").items()}
     for path, values in axes.items():
         if not values:
-            raise UsageError(f"{path}: no values")
+            raise ValueError(f"{path}: no values")
     return axes
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -35,7 +36,7 @@ class AboutLog(Question):
     ] = None
     columns: Annotated[
         dict[str, str],
-        BeforeValidator(pairs_of),
+        BeforeValidator(partial(pairs_of, like="NAME=COLUMN")),
         Option("Where submit, need, service or wait is. Repeatable.", "NAME=COLUMN", flag="--column", written="pairs"),
     ] = {}  # noqa: RUF012
     strict: Annotated[bool, Option("Stop at the first damaged line, instead of counting.")] = False

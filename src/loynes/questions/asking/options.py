@@ -14,7 +14,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from loynes.errors import UsageError
 from loynes.model.fields import LARGEST, SMALLEST
 
 # How an option is written: as one value; repeated; as a list (a,b,c or first:last:step); as repeated NAME=VALUE.
@@ -46,16 +45,16 @@ def values_of(given: object) -> tuple[Any, ...] | None:
         assert isinstance(given, Iterable)
         return tuple(value.item() if hasattr(value, "item") else value for value in given)
     if not given.strip():
-        raise UsageError("no values; write first:last:step or a,b,c")
+        raise ValueError("no values; write first:last:step or a,b,c")
     if given.count(":") == 2:
         try:
             first, last, step = (Decimal(part.strip()) for part in given.split(":"))
         except InvalidOperation:
-            raise UsageError(f"{given!r}: a range is written first:last:step, all numbers") from None
+            raise ValueError(f"{given!r}: a range is written first:last:step, all numbers") from None
         if not (first.is_finite() and last.is_finite() and step.is_finite() and step > 0 and last >= first):
-            raise UsageError(f"{given!r}: the step must be above 0, and the last value not below the first")
+            raise ValueError(f"{given!r}: the step must be above 0, and the last value not below the first")
         if (last - first) / step > MOST_VALUES:
-            raise UsageError(f"{given!r}: more than {MOST_VALUES} values")
+            raise ValueError(f"{given!r}: more than {MOST_VALUES} values")
         count = int((last - first) / step) + 1
         return tuple(_number(str(first + k * step)) for k in range(count))
     return tuple(_number(part.strip()) for part in given.split(","))
@@ -70,15 +69,15 @@ def _number(text: str) -> Any:
     return text
 
 
-def pairs_of(given: object) -> dict[str, Any]:
-    """NAME=VALUE texts as a dictionary; a dictionary stays."""
+def pairs_of(given: object, like: str = "NAME=VALUE") -> dict[str, Any]:
+    """Texts like NAME=VALUE as a dictionary; a dictionary stays."""
     if isinstance(given, Mapping):
         return dict(given)
     pairs = {}
     for text in given if isinstance(given, Iterable) else ():
         name, equals, value = str(text).partition("=")
         if not (name.strip() and equals and value.strip()):
-            raise UsageError(f"{text!r}: must be written like NAME=VALUE")
+            raise ValueError(f"{text!r}: must be written like {like}")
         pairs[name.strip()] = value.strip()
     return pairs
 
@@ -95,13 +94,13 @@ def names_of(given: object) -> object:
 
 def _finite(given: tuple[Any, ...] | None) -> tuple[float, ...] | None:
     if given is not None and not all(isinstance(x, int | float) and 0 <= x < math.inf for x in given):
-        raise UsageError("must be finite times of at least 0")
+        raise ValueError("must be finite times of at least 0")
     return None if given is None else tuple(float(x) for x in given)
 
 
 def _above_zero(given: tuple[Any, ...] | None) -> tuple[float, ...] | None:
     if given is not None and not (given and all(isinstance(x, int | float) and x > 0 for x in given)):
-        raise UsageError("must be numbers above 0")
+        raise ValueError("must be numbers above 0")
     return given
 
 

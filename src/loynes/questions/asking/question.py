@@ -105,9 +105,12 @@ def _in_words(cls: type[Question], error: ValidationError) -> str:
     field, option = cls.model_fields[name], option_of(cls, name)
     value = first["input"]
     shown = f"{value:g}" if isinstance(value, float) else repr(value) if isinstance(value, str) else str(value)
+    flag = flag_of(name, option).lstrip("-")
     if first["type"] == "missing":
-        return f"{flag_of(name, option).lstrip('-')}: is needed"
-    return f"{flag_of(name, option).lstrip('-')} {shown}: must {option.must or _range(field, value)}"
+        return f"{flag}: is needed"
+    if first["type"] == "value_error":  # what a validator of our own says
+        return f"{flag}: {first['ctx']['error']}"
+    return f"{flag} {shown}: must {option.must or _range(field, value)}"
 
 
 def _range(field: FieldInfo, value: object) -> str:
