@@ -12,8 +12,9 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-import loynes
 from loynes.study.cluster import cluster
+
+import loynes
 
 MODEL, LOAD = "five-class-exponential", 0.95
 WAYS = ("bare", "recorded", "dask", "dask, recorded")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from loynes.stationary.gaps import Gaps
 
 from loynes.errors import ModelError, UsageError
 from loynes.inputs.arrivals import start_places
@@ -20,7 +21,6 @@ from loynes.kernels.cuda import compiled
 from loynes.kernels.engine import Backward, BlockBefore, BlockState, Forward
 from loynes.kernels.reference import BLOCK
 from loynes.model import Model, load
-from loynes.stationary.gaps import Gaps
 from support import empty_chains, unsampled
 
 ONE = {"law": "exponential", "mean": 1.0}

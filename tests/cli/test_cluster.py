@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from loynes.study import spread, units
+from loynes.study.cluster import cluster
 
 import loynes
 from loynes.errors import LoynesError, UsageError
-from loynes.study import spread, units
-from loynes.study.cluster import cluster
 
 MODEL = "five-class-exponential"
 

@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-import loynes
-from loynes.errors import LoynesError, UsageError
 from loynes.study import recorded, stretched
 from loynes.study.journal import Journal
 from loynes.study.runfolder import differences
+
+import loynes
+from loynes.errors import LoynesError, UsageError
 
 OPTIONS = {"load": 0.6, "precision": 0.06, "seed": 3, "confidence": 0.99}
 MODEL = "five-class-exponential"

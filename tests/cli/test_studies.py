@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from loynes.study.objectives import objectives_of
+from loynes.study.sweep import values_of
 
 import loynes
 from loynes.cli.app import main
 from loynes.errors import UsageError
-from loynes.study.objectives import objectives_of
-from loynes.study.sweep import values_of
 
 MODEL = "five-class-exponential"
 

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scipy.integrate import quad
-
-import loynes
-from loynes.kernels.events.policies import policies
 from loynes.results.simulation import Simulation
 from loynes.study.limits import searched
 from loynes.study.orders import order_of
 from loynes.study.progress import silent
+from scipy.integrate import quad
+
+import loynes
+from loynes.kernels.events.policies import policies
 
 SURE = 1 - 1e-6
 MODEL = "five-class-exponential"
