@@ -12,9 +12,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from loynes.study.cluster import cluster
-
 import loynes
+from loynes.execution.cluster import cluster
 
 MODEL, LOAD = "five-class-exponential", 0.95
 WAYS = ("bare", "recorded", "dask", "dask, recorded")
