@@ -22,11 +22,11 @@ import loynes
 from answers import EXACT, WIDTH
 from forms import build, mixes
 from loynes.inputs.tables import job_table, needs_of
-from loynes.kernels.backends import backend
-from loynes.kernels.cpu import engine as cpu
+from loynes.kernels.backends import engine_of
 from loynes.kernels.cuda import compiled
 from loynes.kernels.cuda.device import Kernel, cupy
 from loynes.kernels.cuda.engine import MOST_GROUPS, SLOT, looked_at
+from loynes.kernels.engine import Backward, Forward, ForwardState, PairState, SampleState, Sandwich
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.tally import BINS, new_tally
 from loynes.model import Model, builtin_names, load
@@ -149,16 +149,18 @@ def check() -> None:
         model = load(name)
         table, needs = job_table(model, 0.5 * rate), needs_of(model)
         found = []
-        for engine in (cpu, backend("cuda:64")):
-            W = engine.hold(np.zeros((8, model.servers)))
+        rows, samples = (table, 1, 0, np.arange(8)), 32
+        for engine in (engine_of("cpu"), engine_of("cuda:64")):
             tally = new_tally(8, len(needs.need), 1.0)
-            engine.run_forward(table, needs, 1, 0, np.arange(8), np.arange(8), 0, 1 << 14, False, W, tally)
-            low, high = engine.hold(np.zeros((8, model.servers))), engine.hold(np.full((8, model.servers), 50.0))
-            met = np.full(8, -1, np.int64)
-            engine.run_sandwich(table, 1, 0, 0, 1 << 14, low, high, met)
-            samples, length, doublings = np.empty((32, model.servers)), np.empty(32, np.int64), np.empty(32, np.int64)
-            engine.run_backward(table, 1, 0, 0, 1 << 12, 1, 1 << 24, samples, length, doublings)
-            found.append((engine.fetch(W), engine.fetch(low), engine.fetch(high), met, samples, length, doublings))
+            places, shape = np.zeros(8, np.int64), (8, model.servers)
+            chains = ForwardState(np.zeros(shape), places, tally)
+            engine.run(Forward(*rows, needs, np.arange(8), False), chains, 0, 1 << 14)
+            pairs = PairState(np.zeros(shape), np.full(shape, 50.0), np.full(8, -1, np.int64), places)
+            engine.run(Sandwich(*rows), pairs, 0, 1 << 14)
+            taken = SampleState(np.empty((samples, model.servers)), *(np.empty(samples, np.int64) for _ in range(2)))
+            task = Backward(table, 1, 0, np.arange(samples), initial=1 << 12, longest=1 << 24, confirmations=1)
+            engine.run(task, taken, 0, samples)
+            found.append((chains.workload, *pairs, *taken))
         same = all(np.array_equal(x, y) for x, y in zip(*found, strict=True))
         print(f"- {name}: {'the same bits as on the CPU' if same else 'DIFFERS from the CPU'}", flush=True)
         if not same:

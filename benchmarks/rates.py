@@ -19,8 +19,9 @@ import time
 import numpy as np
 
 from loynes.inputs.tables import job_table, needs_of
-from loynes.kernels.cpu import engine
+from loynes.kernels.cpu.engine import CpuEngine
 from loynes.kernels.cpu.threads import cores
+from loynes.kernels.engine import Forward, ForwardState
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.shape import look_every, use_runs
 from loynes.kernels.tally import new_tally
@@ -42,26 +43,14 @@ def two_kinds() -> Model:
 def forward_rate(model: Model, rate: float, workers: int, seconds: float = 3.0, rows: int = 16) -> float:
     """Jobs a second, observed as `evaluate` observes, random numbers included; the median of five runs."""
     table, needs = job_table(model, rate), needs_of(model)
-    W, tally = np.zeros((rows, model.servers)), new_tally(rows, len(needs.need), model.mean_service, len(model.kinds))
+    tally = new_tally(rows, len(needs.need), model.mean_service, len(model.kinds))
+    state = ForwardState(np.zeros((rows, model.servers)), np.zeros(rows, np.int64), tally)
+    task, engine = Forward(table, 1, 0, np.arange(rows), needs, np.arange(rows), True), CpuEngine(workers)
     position, jobs = 0, 64 * BLOCK
     found = []
     while len(found) < 5:
         began = time.perf_counter()
-        engine.run_forward(
-            table,
-            needs,
-            1,
-            0,
-            np.arange(len(W)),
-            np.arange(len(W)),
-            position,
-            position + jobs,
-            True,
-            W,
-            tally,
-            None,
-            workers,
-        )
+        engine.run(task, state, position, position + jobs)
         took = time.perf_counter() - began
         position += jobs
         if took < seconds / 5:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import loynes
-from loynes.study.cluster import cluster
+from loynes.execution.cluster import cluster
 
 MODEL, LOAD = "five-class-exponential", 0.95
 WAYS = ("bare", "recorded", "dask", "dask, recorded")

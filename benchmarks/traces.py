@@ -22,7 +22,7 @@ import numpy as np
 
 from loynes.errors import LoynesWarning
 from loynes.kernels.cpu.replay import run_replay
-from loynes.study.replay import replay
+from loynes.questions.replay import replay
 from loynes.traces.read import read_trace
 
 MAKER = Path(__file__).parents[1] / "examples" / "make_swf.py"

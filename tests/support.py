@@ -69,11 +69,7 @@ def models(draw: Any, most_servers: int = 40, laws: tuple[str, ...] = tuple(LAWS
     count = draw(st.integers(1, 5))
     weights = np.array([draw(st.integers(1, 9)) for _ in range(count)], dtype=float)
     classes = [
-        {
-            "need": draw(st.integers(1, servers)),
-            "probability": float(p),
-            "service": LAWS[draw(st.sampled_from(laws))],
-        }
+        {"need": draw(st.integers(1, servers)), "probability": float(p), "service": LAWS[draw(st.sampled_from(laws))]}
         for p in weights / weights.sum()
     ]
     return load({"servers": servers, "classes": classes})

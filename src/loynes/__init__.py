@@ -8,58 +8,24 @@ loynes.evaluate(model, rate=1.35).summary
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
+from pathlib import Path
 
 from loynes._version import __version__
 
-# Where public names live; loaded on first use, so that `import loynes` costs nothing.
-_HOMES = {
-    "errors": "LoynesError LoynesWarning ModelError SamplingError TraceError UnstableError UsageError",
-    "estimate": "Estimate",
-    "model": "Batch BoundedPareto Coxian Deterministic Empirical Erlang Exponential Fit Gamma Hyperexponential "
-    "JobClass Lognormal Map Mixture Mmpp Model Pareto PhaseType Poisson Quantiles Recorded Renewal Scipy Shifted "
-    "Truncated Uniform Weibull builtin_names from_scipy load",
-    "questions.asking.ask": "resume",
-    "questions.certify": "certify",
-    "questions.check": "check",
-    "questions.compare": "compare",
-    "questions.compare_policies": "compare_policies",
-    "questions.evaluate": "evaluate",
-    "questions.exact": "exact",
-    "questions.fit": "fit",
-    "questions.plan": "plan",
-    "questions.replay": "replay",
-    "questions.sample": "sample",
-    "questions.simulate": "simulate",
-    "questions.stability": "stability",
-    "questions.sweep": "sweep",
-    "results.base": "Result read_result",
-    "results.records.certified": "Certified",
-    "results.records.check": "Check",
-    "results.records.comparison": "Comparison",
-    "results.records.evaluation": "Evaluation",
-    "results.records.exact": "Exact",
-    "results.records.fitted": "FittedModel",
-    "results.records.plan": "Plan",
-    "results.records.policies": "PolicyComparison",
-    "results.records.replay": "Replay",
-    "results.records.samples": "SampleFile",
-    "results.records.simulation": "Simulation",
-    "results.records.sweep": "Sweep",
-    "results.records.threshold": "Threshold",
-    "stationary.certificate": "Certificate NoCertificate",
-    "traces.read": "read_trace",
-    "traces.trace": "Trace",
-}
-_MODULES = {name: module for module, names in _HOMES.items() for name in names.split()}
+# Public names are said once, in the stub that type checkers read, and loaded on first use: importing costs nothing.
+_STUB = (Path(__file__).parent / "__init__.pyi").read_text(encoding="utf-8")
+_HOMES = {name: module for module, name in re.findall(r"from (loynes[\w.]*) import (\w+) as", _STUB)}
 
-__all__ = ["__version__", *_MODULES]
+__all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> object:
-    if name not in _MODULES:
+    if name not in _HOMES:
         raise AttributeError(f"module 'loynes' has no attribute {name!r}")
-    value = getattr(import_module(f"loynes.{_MODULES[name]}"), name)
+    home = _HOMES[name]
+    value = import_module(f"loynes.{name}") if home == "loynes" else getattr(import_module(home), name)
     globals()[name] = value
     return value
 

@@ -20,7 +20,7 @@ from loynes.kernels.cuda import compiled
 from loynes.kernels.engine import Backward, BlockBefore, BlockState, Forward
 from loynes.kernels.reference import BLOCK
 from loynes.model import Model, load
-from loynes.stationary.gaps import Gaps
+from loynes.stationary.block_bounds import Gaps
 from support import empty_chains, unsampled
 
 ONE = {"law": "exponential", "mean": 1.0}

@@ -109,11 +109,7 @@ def test_cutting_changes_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     """Chunks, pieces and threads: the same bits."""
     model = load(name)
     table, end, found = job_table(model, 0.5 * model.ideal), 24 * BLOCK, []
-    for cuts, threads, piece in (
-        ([end], 1, 1 << 20),
-        ([end], 3, 4 * BLOCK),
-        ([BLOCK, 7 * BLOCK, end], 2, BLOCK),
-    ):
+    for cuts, threads, piece in (([end], 1, 1 << 20), ([end], 3, 4 * BLOCK), ([BLOCK, 7 * BLOCK, end], 2, BLOCK)):
         monkeypatch.setattr(engine, "CUT", piece)
         cpu, begin = engine.CpuEngine(threads), 0
         pairs, samples = pairs_up_to(table, 2.0 * model.mean_service, 5), unsampled(table, 5)

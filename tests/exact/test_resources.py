@@ -40,10 +40,7 @@ def plain_class(**asked: Any) -> dict[str, Any]:
         (plain_class(need=1, specific=-1), "classes[0].specific = -1: must be"),
         (plain_class(need=1) | {"resources": {"cpu": 1}}, "servers and resources: say one of the two"),
         (plain_class(need=1) | {"discipline": "lifo"}, "discipline = 'lifo': must be"),
-        (
-            one_class(need={"cpu": 1}) | {"resources": {"cpu": 0}},
-            "resources.cpu = 0: must be greater than",
-        ),
+        (one_class(need={"cpu": 1}) | {"resources": {"cpu": 0}}, "resources.cpu = 0: must be greater than"),
         (one_class(need={"cpu": 1}) | {"resources": {}}, "resources"),
         (one_class(need={"a": 1}) | {"resources": {"a": 10**6, "b": 1}}, "1000001 units in all"),
     ],

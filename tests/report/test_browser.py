@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import select
 import shutil
@@ -15,22 +16,17 @@ from typing import Any
 
 import pytest
 
-from loynes.report import page_of
-from report_data import comparison, evaluation, plan, replay, sweep, threshold, without_ends, without_numbers
+from loynes.estimate import Estimate
+from loynes.estimators.metrics import metric
+from loynes.report import page
+from report_data import KINDS, changed, mapped, result_of
 
 CHROMIUM = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
 )
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium, chromium-browser or google-chrome on PATH")
 EVIL = "<script>alert(1)</script>"
-PAGES = {
-    "evaluation": evaluation,
-    "threshold": threshold,
-    "sweep": sweep,
-    "plan": plan,
-    "comparison": comparison,
-    "replay": replay,
-}
+EVIL_NAMES = (EVIL, '"><img src=x onerror=alert(1)>', "</script><script>alert(2)</script>")
 
 # Chromium reads commands from descriptor 3 and answers on 4.
 _LAUNCH = """
@@ -101,18 +97,18 @@ class Browser:
         return message
 
     def _note(self, message: dict[str, Any]) -> None:
-        told = message.get("params", {})
+        given = message.get("params", {})
         match message.get("method"):
             case "Runtime.exceptionThrown":
-                self.problems.append(json.dumps(told["exceptionDetails"]))
+                self.problems.append(json.dumps(given["exceptionDetails"]))
             case "Runtime.consoleAPICalled":
-                self.problems.append(json.dumps(told["args"]))
+                self.problems.append(json.dumps(given["args"]))
             case "Log.entryAdded":
-                self.problems.append(told["entry"]["text"])
+                self.problems.append(given["entry"]["text"])
             case "Page.javascriptDialogOpening":
-                self.problems.append(f"dialog: {told['message']}")
+                self.problems.append(f"dialog: {given['message']}")
             case "Network.requestWillBeSent":
-                self.requests.append(told["request"]["url"])
+                self.requests.append(given["request"]["url"])
 
     def run(self, script: str) -> Any:
         """The value of an expression; promises are awaited."""
@@ -165,18 +161,23 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
-    texts = {name: page_of(make()) for name, make in PAGES.items()}
-    texts["evil"] = page_of(evaluation(("T1", EVIL, '"><img src=x onerror=alert(1)>', "</script>")))
-    texts["evil sweep"] = page_of(sweep((EVIL, "</script><script>alert(2)</script>")))
-    texts["empty"] = page_of(without_numbers(evaluation()))
-    texts["empty sweep"] = page_of(without_numbers(sweep()))
-    texts["open"] = page_of(without_ends(sweep(), "low", "high"))
-    for name, text in texts.items():
-        (folder / f"{name}.html").write_text(text, encoding="utf-8")
-    return {name: folder / f"{name}.html" for name in texts}
+    results = {name: result_of(name) for name in KINDS}
+    results["evil"] = result_of("evaluation", EVIL_NAMES)
+    results["evil sweep"] = result_of("sweep", EVIL_NAMES)
+    results["empty"], results["empty sweep"] = (mapped(result_of(kind), _none) for kind in ("evaluation", "sweep"))
+    results["open"] = mapped(result_of("sweep"), lambda e: Estimate(e.estimate, -math.inf, math.inf))
+    results["known"] = mapped(result_of("evaluation"), lambda e: Estimate(8.0, 7.84, 8.16))
+    results["one objective"] = changed(result_of("plan"), objectives=result_of("plan").objectives[:1])
+    for name, result in results.items():
+        (folder / f"{name}.html").write_text(page(result), encoding="utf-8")
+    return {name: folder / f"{name}.html" for name in results}
 
 
-ALL = [*PAGES, "evil", "evil sweep", "empty", "empty sweep", "open"]
+def _none(value: Estimate) -> Estimate:
+    return Estimate(math.nan, math.nan, math.nan)
+
+
+ALL = [*KINDS, "evil", "evil sweep", "empty", "empty sweep", "open"]
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -194,13 +195,22 @@ def test_a_page_loads_fits_and_asks_for_nothing(browser: Browser, pages: dict[st
 @pytest.mark.parametrize(
     ("name", "marks"),
     [
-        # 4 rows of 4 marks; 4 lines of 4 points and a cross; 3 places and the 16 of the answer's waits; 4 rows of one.
-        ("evaluation", {".point .mark": 16, ".interval": 16, ".part rect": 6}),
+        # 4 rows of 4 marks; 4 lines of 3 points and a cross; 3 places of 2 objectives together, of each alone, and the
+        # 16 of the answer's waits; 3 rows of one.
+        ("evaluation", {".point .mark": 16, ".part rect": 6}),
         ("threshold", {".point .mark": 2, ".part rect": 4}),
-        ("sweep", {".series .mark": 16, ".series .line": 4, ".band": 4, ".unanswered": 1, ".limit": 1}),
-        ("plan", {".point .mark": 19, ".limit": 1, ".allowed": 1}),
-        ("comparison", {".point .mark": 4, ".zero": 1}),
-        ("replay", {".series .line": 3, ".limit": 1}),
+        ("sweep", {".series .mark": 12, ".series .line": 4, ".band": 4, ".unanswered": 1, ".limit": 1}),
+        ("plan", {".point .mark": 28, ".limit": 3, "rect.allowed": 3}),
+        ("one objective", {".point .mark": 19, ".limit": 1, "rect.allowed": 1}),
+        ("comparison", {".point .mark": 3, ".zero": 1}),
+        ("replay", {".series .line": 3, ".series .band": 3, ".limit": 1}),
+        ("simulation", {".series .line": 1, "rect.allowed": 1, ".point .mark": 16}),
+        ("policies", {".series .line": 2, ".limit": 2, ".point .mark": 3}),
+        ("exact", {".point .mark": 6, ".part rect": 4}),
+        ("fitted", {".point .mark": 8}),
+        ("check", {".part rect": 12}),
+        ("certificate", {".series .line": 1, ".series .mark": 0}),
+        ("samples", {".series .line": 1, ".part rect": 4}),
     ],
 )
 def test_charts_are_drawn(browser: Browser, pages: dict[str, Path], name: str, marks: dict[str, int]) -> None:
@@ -218,14 +228,14 @@ def test_a_legend_entry_hides_its_class(browser: Browser, pages: dict[str, Path]
     browser.open(pages["sweep"])
     lines = "document.querySelectorAll('.series').length"
     assert browser.run(lines) == 4
-    browser.run(f"{chip('T15')}.click()")
+    browser.run(f"{chip('T5')}.click()")
     assert browser.run(lines) == 3
-    assert browser.run(f"{chip('T15')}.getAttribute('aria-pressed')") == "false"
-    browser.run(f"{chip('T15')}.focus()")
+    assert browser.run(f"{chip('T5')}.getAttribute('aria-pressed')") == "false"
+    browser.run(f"{chip('T5')}.focus()")
     browser.press("Enter")
     assert browser.run(lines) == 4
     browser.open(pages["evaluation"])
-    browser.run(f"{chip('T5')}.click()")
+    browser.run(f"{chip('T2')}.click()")
     assert browser.run("document.querySelectorAll('.point').length") == 12
 
 
@@ -236,20 +246,20 @@ def test_another_measure_and_a_log_scale(browser: Browser, pages: dict[str, Path
     browser.run("document.querySelector('.switch').click()")
     assert browser.run(ticks) != before
     browser.run("{ const s = document.querySelector('select'); s.value = '3'; s.dispatchEvent(new Event('change')); }")
-    assert "p99 of the wait" in browser.run(
+    assert metric("wait.p99").label in browser.run(
         "[...document.querySelectorAll('svg .label')].map((t) => t.textContent).join()"
     )
     assert browser.problems == []
 
 
 def test_hover_and_arrow_keys_show_value_and_interval(browser: Browser, pages: dict[str, Path]) -> None:
-    browser.open(pages["evaluation"])
+    browser.open(pages["known"])
     tip = "document.querySelector('.tip')"
     assert browser.run(f"{tip}.hidden")
     browser.run("document.querySelector('figure').scrollIntoView()")
     corner = "(({x, y, width, height}) => [x + width / 2, y + height / 2])"
     browser.move(*browser.run(f"{corner}(document.querySelector('.canvas .mark').getBoundingClientRect())"))
-    assert browser.run(f"{tip}.textContent") == "all jobsmean: 899% interval 7.84 to 8.16"
+    assert browser.run(f"{tip}.textContent") == "all jobsmean wait: 899% interval 7.84 to 8.16"
     browser.run("document.querySelector('svg[role=img]').focus()")
     browser.press("ArrowRight")
     browser.press("ArrowRight")
@@ -262,16 +272,16 @@ def test_a_table_sorts(browser: Browser, pages: dict[str, Path]) -> None:
     browser.open(pages["evaluation"])
     names = "[...document.querySelectorAll('table')][0].querySelectorAll('tbody th')"
     order = f"[...{names}].map((cell) => cell.textContent)"
-    assert browser.run(order) == ["all jobs", "T1", "T5", "T15"]
+    assert browser.run(order) == ["all jobs", "T1", "T2", "T5"]
     head = "document.querySelector('thead th:nth-child(3)')"
     browser.run(f"{head}.querySelector('button').focus()")
     browser.press("Enter")
     assert browser.run(f"{head}.getAttribute('aria-sort')") == "ascending"
     browser.run(f"{head}.querySelector('button').click()")
     assert browser.run(f"{head}.getAttribute('aria-sort')") == "descending"
-    assert browser.run(order) == ["all jobs", "T15", "T5", "T1"]
+    assert browser.run(order) == ["all jobs", "T5", "T2", "T1"]
     browser.run("document.querySelector('thead th button').click()")
-    assert browser.run(order) == ["all jobs", "T1", "T5", "T15"]
+    assert browser.run(order) == ["all jobs", "T1", "T2", "T5"]
     assert browser.run("getComputedStyle(document.querySelector('td.number')).textAlign") == "right"
 
 
@@ -318,7 +328,7 @@ CONTRAST = """(() => {
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["sweep", "plan", "replay"])
+@pytest.mark.parametrize("name", ["sweep", "plan", "replay", "policies", "check"])
 def test_text_can_be_read(browser: Browser, pages: dict[str, Path], name: str, scheme: str) -> None:
     """WCAG's contrast for text of normal size."""
     browser.open(pages[name], scheme=scheme)

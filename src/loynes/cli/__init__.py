@@ -1,1 +1,1 @@
-"""The command line: options in, one function of `loynes.study` called, tables or JSON out."""
+"""The command line: commands made from questions, tables or JSON out."""

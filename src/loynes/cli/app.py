@@ -81,23 +81,14 @@ def policies(as_json: JsonOption = False) -> None:
     from loynes.kernels.events.policies import policies as all_policies
     from loynes.results.table import Table
 
-    facts = [
-        {
-            "name": one.name,
-            "summary": one.summary,
-            "option": None if one.option is None else f"--{one.option.name} {one.option.default}",
-            "believes_run_times": one.believes_run_times,
-            "identical_servers_only": one.identical_servers_only,
-            "reference": one.reference,
-        }
-        for one in all_policies().values()
-    ]
+    known = all_policies().values()
     if as_json:
+        names = ("name", "summary", "believes_run_times", "identical_servers_only", "reference")
+        facts = [{n: getattr(one, n) for n in names} | {"option": one.option and vars(one.option)} for one in known]
         output.document({"policies": facts})
         return
-    rows = tuple(
-        (one["name"], one["option"] or "", "yes" if one["believes_run_times"] else "", one["summary"]) for one in facts
-    )
+    options = {one.name: f"--{one.option.name} {one.option.default}" if one.option else "" for one in known}
+    rows = tuple((o.name, options[o.name], "yes" if o.believes_run_times else "", o.summary) for o in known)
     columns = ("policy", "option and default", "believes run times", "who starts")
     output.tables(Table("policies", columns, rows, ("believes run times", "option and default")))
     print("a file of your own works, too: loynes simulate MODEL --policy my_policy.py (see docs/policies.md)")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
@@ -26,12 +27,19 @@ class QuestionGroup(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         names = [name for name in _modules() if "_" not in name]
-        return sorted({*names, *super().list_commands(ctx)}, key=_place)
+        return sorted({*names, *_outside(), *super().list_commands(ctx)}, key=_place)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name in self.commands or cmd_name not in _modules():
+        if cmd_name in self.commands or cmd_name not in (*_modules(), *_outside()):
             return super().get_command(ctx, cmd_name)
         return question_command(cmd_name)
+
+
+def _outside() -> list[str]:
+    """Questions that are defined elsewhere, and loaded."""
+    question = sys.modules.get("loynes.questions.asking.question")
+    known = question.questions() if question is not None else {}
+    return [name for name, one in known.items() if not one.__module__.startswith("loynes.")]
 
 
 def _modules() -> list[str]:

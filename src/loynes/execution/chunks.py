@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from loynes.execution.progress import Progress
-from loynes.inputs.tables import JobTable
 from loynes.kernels.engine import CUT, Engine, Task
 
 # Stretches double while they take less than so many seconds.
@@ -32,30 +31,9 @@ class Delegating:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-
-    @property
-    def name(self) -> str:
-        return self._engine.name
-
-    @property
-    def most_jobs(self) -> float:
-        return self._engine.most_jobs
-
-    @property
-    def batch_bytes(self) -> int:
-        return self._engine.batch_bytes
-
-    def groups_of(self, replicas: int) -> int:
-        return self._engine.groups_of(replicas)
-
-    def fitting_replicas(self, table: JobTable) -> int:
-        return self._engine.fitting_replicas(table)
-
-    def look_every(self, table: JobTable) -> int:
-        return self._engine.look_every(table)
-
-    def first_rows(self, rows: int) -> int:
-        return self._engine.first_rows(rows)
+        self.name, self.most_jobs, self.batch_bytes = engine.name, engine.most_jobs, engine.batch_bytes
+        self.groups_of, self.fitting_replicas = engine.groups_of, engine.fitting_replicas
+        self.look_every, self.first_rows = engine.look_every, engine.first_rows
 
 
 class Chunked(Delegating):

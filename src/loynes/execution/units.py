@@ -8,7 +8,7 @@ one is done twice.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,8 @@ from loynes.kernels.fingerprint import FINGERPRINT
 SPARSE = 0.25
 
 
-class Sparse(NamedTuple):
+@dataclass(frozen=True)
+class Sparse:
     """An array that is mostly zeros."""
 
     shape: tuple[int, ...]
@@ -55,21 +56,8 @@ def run_unit(unit: Unit) -> Any:
     return packed(state)
 
 
-@dataclass(frozen=True)
-class Facts:
-    """What an engine says of itself."""
-
-    name: str
-    most_jobs: float
-    batch_bytes: int
-
-
-def facts_of(backend: str) -> Facts:
-    engine = engine_of(backend)
-    return Facts(engine.name, engine.most_jobs, engine.batch_bytes)
-
-
 def fitting_replicas(backend: str, table: JobTable) -> int:
+    """Asked of a worker, where only workers have the device."""
     return engine_of(backend).fitting_replicas(table)
 
 
@@ -80,13 +68,7 @@ def packed(state: Any) -> Any:
 
 def unpacked(state: Any) -> Any:
     """Whole arrays that may be written: they can arrive as views of a message."""
-    if isinstance(state, Sparse):
-        flat = np.zeros(int(np.prod(state.shape)), state.value.dtype)
-        flat[state.where] = state.value
-        return flat.reshape(state.shape)
-    if isinstance(state, tuple) and hasattr(state, "_make"):
-        return state._make(unpacked(inner) for inner in state)
-    return np.array(state) if isinstance(state, np.ndarray) else state
+    return mapped(state, _unpacked)
 
 
 def _packed(array: Any) -> Any:
@@ -95,3 +77,11 @@ def _packed(array: Any) -> Any:
         if len(where) < SPARSE * array.size:
             return Sparse(array.shape, where, array.ravel()[where])
     return array
+
+
+def _unpacked(array: Any) -> Any:
+    if not isinstance(array, Sparse):
+        return np.array(array) if isinstance(array, np.ndarray) else array
+    flat = np.zeros(int(np.prod(array.shape)), array.value.dtype)
+    flat[array.where] = array.value
+    return flat.reshape(array.shape)

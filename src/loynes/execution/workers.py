@@ -11,27 +11,25 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from loynes.errors import LoynesError
-from loynes.execution.units import Facts, Unit, facts_of, fitting_replicas, packed, run_unit, unpacked
+from loynes.execution.units import Unit, fitting_replicas, packed, run_unit, unpacked
 from loynes.inputs.tables import JobTable
 from loynes.kernels.backends import check_backend, engine_of
+from loynes.kernels.cuda.engine import CudaEngine
 from loynes.kernels.engine import CUT, Engine, Ints, Task
-from loynes.kernels.reference import BLOCK
-from loynes.kernels.shape import look_every, step_cost
+from loynes.kernels.shape import step_cost
 
 # A unit takes about so many seconds; a run that takes less than the second figure is done here.
 UNIT_SECONDS = 0.8
 NOT_WORTH_IT = 0.1
 # Units there are at a time, for every one that can be done at a time.
 A_WORKER = 8
-# How much faster than a core a GPU is, to an order; and rows of a tally there.
+# How much faster than a core a GPU is, to an order.
 A_GPU = 1000.0
-GPU_GROUPS = 256
 
 Line = Iterator[tuple[Ints, Unit]]
 
@@ -80,40 +78,18 @@ class Spread:
         self._pool, self._backend = pool, backend
         self._gpu = backend.startswith("cuda")
         self._here: Engine | None = None if self._gpu else engine_of(backend)
-
-    @cached_property
-    def _facts(self) -> Facts:
-        return facts_of(self._backend) if self._here is not None else self._remote(facts_of, self._backend)
-
-    @property
-    def name(self) -> str:
-        return self._facts.name
-
-    @property
-    def most_jobs(self) -> float:
-        return self._facts.most_jobs
-
-    @property
-    def batch_bytes(self) -> int:
-        return self._facts.batch_bytes
-
-    def groups_of(self, replicas: int) -> int:
-        return replicas if self._here is not None else min(replicas, GPU_GROUPS)
+        facts: type[CudaEngine] | Engine = CudaEngine if self._here is None else self._here
+        self.name, self.most_jobs, self.batch_bytes = facts.name, facts.most_jobs, facts.batch_bytes
+        self.groups_of, self.look_every = facts.groups_of, facts.look_every
 
     def fitting_replicas(self, table: JobTable) -> int:
         if self._here is not None:
             return self._here.fitting_replicas(table)
-        return int(self._remote(fitting_replicas, self._backend, table))
-
-    def look_every(self, table: JobTable) -> int:
-        return look_every(table) if self._here is not None else BLOCK
+        return int(result_of(self._pool.executor(True).submit(fitting_replicas, self._backend, table)))
 
     def first_rows(self, rows: int) -> int:
         """All at once: units are cut, and handed out, by the run itself."""
         return rows
-
-    def _remote(self, function: Any, *arguments: Any) -> Any:
-        return result_of(self._pool.executor(self._gpu).submit(function, *arguments))
 
     def run(self, task: Task, state: Any, start: int, stop: int) -> None:
         seconds = task.expected_jobs(start, stop) * self._job_seconds(task.table)

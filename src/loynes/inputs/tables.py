@@ -59,6 +59,13 @@ def class_probabilities(table: JobTable) -> NDArray[np.float64]:
     return np.diff(table.class_cut.astype(np.float64), prepend=0.0) * 2.0**-32
 
 
+def rarest(table: JobTable) -> float:
+    """The probability of the rarest class, or branch of one's law."""
+    classes = len(table.need)
+    branches = np.repeat(class_probabilities(table), np.diff(table.first[: classes + 1]))
+    return float(np.min(branches / table.stretch[: len(branches)]))
+
+
 class Needs(NamedTuple):
     """The distinct needs of a model, ascending: a workload vector answers for all classes of one need at once.
 

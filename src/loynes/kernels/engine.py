@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.inputs.tables import JobTable, Needs
+from loynes.kernels.reference import BLOCK
 from loynes.kernels.tally import Blockers, Heap, Tally
 
 Array = NDArray[np.float64]
@@ -26,6 +27,11 @@ State = TypeVar("State", bound=tuple[Any, ...])
 
 # Jobs of a replica after which runs may be cut: sums of reals are put together at the same places however work is cut.
 CUT = 1 << 19
+
+
+def whole_blocks(jobs: int) -> int:
+    """So many jobs, rounded up to a whole number of blocks, at least one."""
+    return max(1, -(-jobs // BLOCK)) * BLOCK
 
 
 class Engine(Protocol):

@@ -18,11 +18,6 @@ Ints = NDArray[np.int64]
 BLOCK = 64
 
 
-def whole_blocks(jobs: int) -> int:
-    """So many jobs, rounded up to a whole number of blocks, at least one."""
-    return max(1, -(-jobs // BLOCK)) * BLOCK
-
-
 def sorted_step(W: Array, a: int, sigma: float, tau: float) -> Array:
     """The paper's form: the a least loaded servers all become free sigma after the last of them; sort; let tau pass."""
     after = W.copy()
@@ -61,12 +56,7 @@ def advance_block(W: Array, need: Ints, service: Array, gap: Array) -> tuple[Arr
 
 
 def kinds_block(
-    W: list[Array],
-    demand: Ints,
-    specific: list[list[Ints]],
-    service: Array,
-    gap: Array,
-    strict: bool,
+    W: list[Array], demand: Ints, specific: list[list[Ints]], service: Array, gap: Array, strict: bool
 ) -> tuple[list[Array], Array, Array]:
     """One block of jobs that need several kinds of servers, W[kind] ascending; each job's wait and HOL loss by kind.
 

@@ -82,10 +82,6 @@ def new_heap(replicas: int, classes: int, blockers: int, kinds: int = 1) -> Heap
     )
 
 
-def copy_heap(heap: Heap) -> Heap:
-    return Heap._make(column.copy() for column in heap)
-
-
 class Blockers(NamedTuple):
     """Classes that cannot start while jobs of certain others run."""
 

@@ -184,9 +184,5 @@ def _summary(states: Blocked, moves: Moves, time: Array, steps: int) -> Saturate
     throughput = np.zeros(len(stages.need))
     np.add.at(throughput, stages.of_class, by_stage * stages.stopping)
     return Saturated(
-        threshold=math.fsum(time * moves.leaving),
-        busy=busy,
-        throughput=throughput,
-        states=len(states),
-        steps=steps,
+        threshold=math.fsum(time * moves.leaving), busy=busy, throughput=throughput, states=len(states), steps=steps
     )

@@ -11,8 +11,20 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Strict, Tag, model_validator
 
+from loynes.errors import ModelError
 from loynes.model.arrivals import Arrivals, Modulated, Poisson, Single
-from loynes.model.fields import BY_RESOURCE, NUMBER, RAREST, Count, Probability, Record, Whole, check_sum_to_one
+from loynes.model.fields import (
+    BY_RESOURCE,
+    LARGEST,
+    NUMBER,
+    RAREST,
+    SMALLEST,
+    Count,
+    Probability,
+    Record,
+    Whole,
+    check_sum_to_one,
+)
 from loynes.model.laws import ServiceLaw
 from loynes.model.scenario import Change, check_scenario
 from loynes.model.streams import Chain, chain_of, together
@@ -309,8 +321,10 @@ class Model(Record):
 
     def with_rate(self, rate: float) -> Model:
         """The same model with another arrival rate: arrivals come faster or slower, in the same pattern."""
-        data = self.to_dict()
-        return Model.model_validate(data | {"arrivals": data["arrivals"] | {"rate": float(rate)}})
+        if not SMALLEST <= rate <= LARGEST:
+            raise ModelError(f"arrivals.rate {rate:g}: must be a finite number above 0")
+        # Nothing else depends on it: phases are kept in the time of the file.
+        return self.model_copy(update={"arrivals": self.arrivals.model_copy(update={"rate": float(rate)})})
 
     def identity(self) -> dict[str, Any]:
         """What a result says of its model: name, content hash and definition."""

@@ -14,11 +14,7 @@ from loynes.results.table import Table
 BIG_TITLE = "Servers lost to blocking in saturation against the big jobs' mean service (200 servers, needs 1 and 100)"
 ASSIGNMENT_TITLE = "Thresholds: first come, first served on the servers that are free first, and on random ones"
 # Model, and what the paper prints for FCFS and for random assignment.
-PRINTED = (
-    ("five-class-exponential", 1.81, 0.95),
-    ("five-class-pareto", 1.72, 0.92),
-    ("borg-cell-b", 2.38, 0.85),
-)
+PRINTED = (("five-class-exponential", 1.81, 0.95), ("five-class-pareto", 1.72, 0.92), ("borg-cell-b", 2.38, 0.85))
 
 
 def big_jobs(effort: Effort) -> Item:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from loynes.execution.context import Context
-from loynes.model import Model
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask
-from loynes.questions.asking.question import Question
+from loynes.questions.asking.question import LoadedModel, Question
 from loynes.results.records.certified import Certified
 
 
@@ -21,7 +20,7 @@ class Certify(Question):
     command: ClassVar[str] = "certify"
     examples: ClassVar[tuple[str, ...]] = ("loynes certify one-or-all --load 0.9",)
 
-    model: Model
+    model: LoadedModel
     rate: options.Rate = None
     load: options.Load = None
     discipline: options.Discipline = None

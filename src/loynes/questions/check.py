@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from loynes.execution.context import Context
-from loynes.model import Model
 from loynes.questions.asking.ask import Ask
-from loynes.questions.asking.question import Question
+from loynes.questions.asking.question import LoadedModel, Question
 from loynes.results.records.check import Check, KnownThreshold
 
 
@@ -17,13 +16,12 @@ class CheckModel(Question):
     command: ClassVar[str] = "check"
     examples: ClassVar[tuple[str, ...]] = ("loynes check mine.toml --set arrivals.rate=1.2",)
 
-    model: Model
+    model: LoadedModel
 
     def answer(self, context: Context) -> Check:
         from loynes.inputs.tables import job_table
         from loynes.kernels.shape import use_runs
-        from loynes.questions.answering.remarks import moment_warnings
-        from loynes.questions.answering.thresholds import cheap_threshold
+        from loynes.questions.answering.thresholds import cheap_threshold, moment_warnings
 
         model, known = self.model, cheap_threshold(self.model)
         threshold = None if known is None else KnownThreshold(*known)

@@ -12,7 +12,7 @@ from loynes.model import Model, load
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask
 from loynes.questions.asking.options import Option, texts_of
-from loynes.questions.asking.question import Question
+from loynes.questions.asking.question import LoadedModel, Question
 from loynes.questions.evaluate import Evaluate, Evaluated, evaluated
 from loynes.results.records.comparison import Comparison, Differences
 
@@ -41,7 +41,7 @@ class Compare(Question):
         "loynes compare five-class-exponential --policies fcfs,easy,first-fit --loads 0.5:1.1:0.1 -o policies.png",
     )
 
-    model: Model
+    model: LoadedModel
     other: Annotated[
         Model | None,
         BeforeValidator(lambda given: None if given is None else load(given)),

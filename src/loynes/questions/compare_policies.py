@@ -9,11 +9,10 @@ from pydantic import BeforeValidator, Field, PlainSerializer
 
 from loynes.errors import UnstableError, UsageError
 from loynes.execution.context import Context
-from loynes.model import Model
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask
 from loynes.questions.asking.options import Option, names_of
-from loynes.questions.asking.question import Question
+from loynes.questions.asking.question import LoadedModel, Question
 from loynes.results.records.policies import Limit, PolicyComparison, PolicyPoint
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ class ComparePolicies(Question):
     positional: ClassVar[tuple[str, ...]] = ("model", "policies")
     asked_by: ClassVar[tuple[str, str] | None] = ("compare", "policies")
 
-    model: Model
+    model: LoadedModel
     policies: Annotated[
         tuple[Any, ...],
         BeforeValidator(names_of),

@@ -8,10 +8,9 @@ from pydantic import model_validator
 
 from loynes.errors import UsageError
 from loynes.execution.context import Context
-from loynes.model import Model
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask
-from loynes.questions.asking.question import Question
+from loynes.questions.asking.question import LoadedModel, Question
 from loynes.results.records.evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ class Evaluate(Question):
         "loynes evaluate mine.toml --rate 1.35 --method backward --samples 10000 --json",
     )
 
-    model: Model
+    model: LoadedModel
     rate: options.Rate = None
     load: options.Load = None
     method: Method = "sandwich"
@@ -100,17 +99,13 @@ class Evaluated(NamedTuple):
 def evaluated(question: Evaluate, context: Context) -> Evaluated:
     from loynes.inputs.tables import job_table
     from loynes.questions.answering.methods import DELTA, Methods, cpu_seconds
-    from loynes.questions.answering.remarks import moment_warnings
-    from loynes.questions.answering.thresholds import judged_rate
+    from loynes.questions.answering.thresholds import judged_rate, moment_warnings
 
     q, model = question, question.model
     judged = judged_rate(model, q.rate, q.load, seed=q.seed, context=context)
     table = job_table(model, judged.rate)
     context = context.for_work(cpu_seconds(table, judged.load, q.precision, q.samples, q.confidence), table)
-    max_jobs = context.engine.most_jobs if q.max_jobs is None else q.max_jobs
-    methods = Methods(
-        model, judged.rate, judged.threshold, q.precision, q.samples, q.exceeds, q.confidence, max_jobs, q.seed, context
-    )
+    methods = Methods(q, judged, context)
     match q.method:
         case "sandwich":
             outcome = methods.sandwich(q.replicas, q.burn_in)

@@ -8,11 +8,11 @@ from pydantic import Field
 
 from loynes.errors import UnstableError, UsageError
 from loynes.execution.context import Context
-from loynes.model import Model, Poisson
+from loynes.model import Poisson
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask
 from loynes.questions.asking.options import Option
-from loynes.questions.asking.question import Question
+from loynes.questions.asking.question import LoadedModel, Question
 from loynes.results.records.exact import Exact
 
 MAX_STATES = 500_000
@@ -27,12 +27,9 @@ class AskExact(Question):
     """
 
     command: ClassVar[str] = "exact"
-    examples: ClassVar[tuple[str, ...]] = (
-        "loynes exact five-class-exponential",
-        "loynes exact one-or-all --load 0.9",
-    )
+    examples: ClassVar[tuple[str, ...]] = ("loynes exact five-class-exponential", "loynes exact one-or-all --load 0.9")
 
-    model: Model
+    model: LoadedModel
     rate: options.Rate = None
     load: Annotated[
         float | None,

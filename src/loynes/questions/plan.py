@@ -23,7 +23,7 @@ from loynes.questions.answering.thresholds import sampled_threshold
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask, answered
 from loynes.questions.asking.options import Option, texts_of
-from loynes.questions.asking.question import Question
+from loynes.questions.asking.question import LoadedModel, Question
 from loynes.questions.evaluate import Evaluate
 from loynes.results.records.evaluation import Evaluation
 from loynes.results.records.plan import Goal, Plan
@@ -54,7 +54,7 @@ class AskPlan(Question):
         "loynes plan mine.toml --vary rate --slo 'mean(wait[T1]) <= 5' --slo 'utilization <= 0.8'",
     )
 
-    model: Model
+    model: LoadedModel
     slo: Annotated[
         tuple[str, ...],
         BeforeValidator(texts_of),
@@ -69,9 +69,7 @@ class AskPlan(Question):
     seed: options.Seed = 1
     backend: options.Backend = "auto"
     confidence: Annotated[
-        float,
-        Field(gt=0, lt=1),
-        Option("That the answer meets every objective, and its neighbour does not."),
+        float, Field(gt=0, lt=1), Option("That the answer meets every objective, and its neighbour does not.")
     ] = 0.99
     max_jobs: options.MaxJobs = None
 

@@ -9,11 +9,10 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from loynes.errors import UsageError
 from loynes.execution.context import Context
-from loynes.model import Model
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask
 from loynes.questions.asking.options import Option
-from loynes.questions.asking.question import Question
+from loynes.questions.asking.question import LoadedModel, Question
 from loynes.results.records.samples import SampleFile
 
 
@@ -34,7 +33,7 @@ class Sample(Question):
     positional: ClassVar[tuple[str, ...]] = ("model", "path")
     examples: ClassVar[tuple[str, ...]] = ("loynes sample one-or-all --load 0.5 --samples 10000 -o workloads.parquet",)
 
-    model: Model
+    model: LoadedModel
     path: Annotated[
         str | None,
         BeforeValidator(lambda given: None if given is None else str(given)),

@@ -17,7 +17,7 @@ from loynes.questions.answering.thresholds import JudgedRate, judged_rate, state
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask
 from loynes.questions.asking.options import Option, values_of
-from loynes.questions.asking.question import Question
+from loynes.questions.asking.question import LoadedModel, Question
 from loynes.results.records.simulation import Simulation
 
 if TYPE_CHECKING:
@@ -79,14 +79,12 @@ class Simulate(Question):
         "loynes simulate five-class-exponential --policy examples/my_policy.py --load 0.75",
     )
 
-    model: Model
+    model: LoadedModel
     policy: PolicyOption = "fcfs"
     rate: options.Rate = None
     load: options.Load = None
     start: Annotated[
-        str,
-        BeforeValidator(str),
-        Option("The state replicas begin in.", "empty|stationary|FILE", flag="--from"),
+        str, BeforeValidator(str), Option("The state replicas begin in.", "empty|stationary|FILE", flag="--from")
     ] = "empty"
     horizon: Annotated[
         float | None,

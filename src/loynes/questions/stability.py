@@ -7,11 +7,10 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from loynes.execution.context import Context
-from loynes.model import Model
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask
 from loynes.questions.asking.options import Option
-from loynes.questions.asking.question import Question
+from loynes.questions.asking.question import LoadedModel, Question
 from loynes.results.records.threshold import Threshold
 
 
@@ -28,7 +27,7 @@ class Stability(Question):
     command: ClassVar[str] = "stability"
     examples: ClassVar[tuple[str, ...]] = ("loynes stability five-class-pareto --precision 0.001",)
 
-    model: Model
+    model: LoadedModel
     precision: Annotated[float, Field(gt=0, lt=1), Option("Relative width of the bracket to reach.")] = 0.005
     method: Annotated[
         Literal["auto", "bracket", "regenerative", "doubling"],
@@ -39,9 +38,7 @@ class Stability(Question):
     ] = "auto"
     discipline: options.Discipline = None
     replicas: Annotated[
-        int | None,
-        Field(ge=2, le=100_000),
-        Option("Independent piles.", default="by the number of classes"),
+        int | None, Field(ge=2, le=100_000), Option("Independent piles.", default="by the number of classes")
     ] = None
     seed: options.Seed = 1
     backend: options.Backend = "auto"

@@ -16,7 +16,7 @@ from loynes.model import Model, load
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask, answered
 from loynes.questions.asking.options import Option, pairs_of, values_of
-from loynes.questions.asking.question import Question
+from loynes.questions.asking.question import LoadedModel, Question
 from loynes.questions.evaluate import Evaluate, Method
 from loynes.results.records.evaluation import Evaluation
 from loynes.results.records.sweep import Point, Sweep
@@ -51,7 +51,7 @@ class AskSweep(Question):
         "loynes sweep mine.toml --rates 1,1.2,1.4 --vary classes.T15.service.mean=5,10 -o sweep.csv",
     )
 
-    model: Model
+    model: LoadedModel
     loads: options.Loads = None
     rates: options.Rates = None
     vary: Annotated[

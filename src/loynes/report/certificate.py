@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from loynes._version import __version__
 from loynes.report.content import Cell, Content, Grid, Sure, Tile, page_for
-from loynes.report.waits import how_of, intervals
-from loynes.report.words import about, count, sentence
+from loynes.report.waits import cluster_facts, how_of, intervals
+from loynes.report.words import about, count, percent, sentence, small
 from loynes.results.charts.certified import charts, tail
+from loynes.results.records.certified import Certified
 from loynes.results.records.evaluation import Evaluation
-from loynes.stationary.certificate import Certificate, NoCertificate
+from loynes.stationary.certificate import Certificate
 
 LOWER = (
     "Without a certificate nothing bounds the workload from above: the waits below are lower bounds, "
@@ -29,6 +29,7 @@ ASSUMED = (
     "Assumed: services have exponential moments, which their laws say; and a Student bound for the mean of "
     "exp(theta Y) over independent blocks holds, which is sure to {sure:.6f}."
 )
+TAILS = (1e-2, 1e-3, 1e-4, 1e-6)
 
 
 def explained(certificate: Certificate | None, why: str, method: str, *more: str) -> Sure:
@@ -72,12 +73,8 @@ def terms(certificate: Certificate) -> list[tuple[str, str, str]]:
             else "The share of pairs of chains that had not met after the burn-in: how far the state then can be from "
             "the long run. Where a pair is still apart, both its chains are counted, so the intervals stay right."
         )
-        rows.append(("distance", f"{about(c.distance.estimate)}, at most {_small(c.distance.high)}", meaning))
+        rows.append(("distance", f"{about(c.distance.estimate)}, at most {small(c.distance.high)}", meaning))
     return rows
-
-
-def _small(value: float) -> str:
-    return f"{value:.2g}" if value < math.inf else "1"
 
 
 def of_several(evaluations: list[Evaluation]) -> Sure:
@@ -104,47 +101,44 @@ def of_several(evaluations: list[Evaluation]) -> Sure:
         rows.append(("burn-in", span, "So many jobs were run and thrown away before anything was measured."))
     if distances:
         meaning = "How far the state after the burn-in can be from the long run, in the worst of the evaluations."
-        rows.append(("distance", f"at most {_small(max(distances))}", meaning))
+        rows.append(("distance", f"at most {small(max(distances))}", meaning))
     return Sure(sentences, rows)
 
 
-@page_for(Certificate)
-def content(result: Certificate) -> Content:
-    rows = [[Cell(name), Cell.of(value)] for name, value in result.figures]
-    likely = [(p, (math.log(1.0 / p) + (result.log_mgf if result.flat else 0.0)) / result.theta) for p in TAILS]
-    quantiles = [[Cell.of(x), Cell.of(tail(result, x))] for _, x in likely]
+@page_for(Certified)
+def content(result: Certified) -> Content:
+    c = result.certificate
+    text = " ".join(str(result).splitlines())
     return Content(
         kind="certify",
-        title="What bounds the workload from above",
-        facts=[count(result.block, "job") + " a block", count(result.blocks, "block")],
-        summary=[sentence(line) for line in " ".join(str(result).splitlines()).split(". ")],
-        tiles=[
-            Tile("theta", f"{result.theta:.4g}", "decay of the bound"),
-            *(Tile(f"exceeded with chance {p:g}, at most", about(x), "units of time") for p, x in likely[:2]),
-        ],
+        title=f"{result.model.label}: what bounds the workload from above",
+        facts=[*cluster_facts(result.model), f"rate {result.rate:.6g}", f"load {percent(result.load)}"],
+        summary=[sentence(part) for part in text.split(". ")] if c else [f"There is no certificate: {result.why}."],
+        tiles=[] if c is None else _tiles(c),
         charts=charts(result),
-        grids=[
-            Grid("Figures", ("quantity", "value"), rows),
-            Grid("The bound", ("workload x", "chance of more, at most"), quantiles),
-        ],
-        sure=Sure([ASSUMED.format(sure=result.sure)], terms(result)),
-        how=how_of(version=__version__),
+        grids=[Grid.of(result.summary, "Figures"), *([] if c is None else [_quantiles(c)])],
+        sure=Sure([LOWER]) if c is None else Sure([ASSUMED.format(sure=c.sure)], terms(c)),
+        models=[(result.model.label, result.model)],
+        how=how_of(result, model=result.model),
     )
 
 
-TAILS = (1e-2, 1e-3, 1e-4, 1e-6)
+def _levels(certificate: Certificate) -> tuple[str, list[tuple[float, float]]]:
+    """What the bound is called, and for every chance the level that it exceeds with no more than that."""
+    c = certificate
+    levels = [(p, (math.log(1.0 / p) + (c.log_mgf if c.flat else 0.0)) / c.theta) for p in TAILS]
+    return "Z" if c.flat else "V", levels
 
 
-@page_for(NoCertificate)
-def none(result: NoCertificate) -> Content:
-    return Content(
-        kind="certify",
-        title="Nothing bounds the workload from above",
-        facts=[],
-        summary=[f"There is no certificate: {result.why}."],
-        tiles=[],
-        charts=[],
-        grids=[],
-        sure=Sure([LOWER]),
-        how=how_of(version=__version__),
-    )
+def _tiles(certificate: Certificate) -> list[Tile]:
+    name, levels = _levels(certificate)
+    return [
+        Tile("theta", f"{certificate.theta:.4g}", "decay of the bound"),
+        *(Tile(f"{name}, but for a chance of {p:g}", f"≤ {about(x)}", "units of time") for p, x in levels[:2]),
+    ]
+
+
+def _quantiles(certificate: Certificate) -> Grid:
+    name, levels = _levels(certificate)
+    rows = [[Cell.of(x), Cell.of(tail(certificate, x))] for _, x in levels]
+    return Grid("The bound", (name, "chance of more, at most"), rows)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from loynes._version import __version__
-from loynes.report.content import Cell, Content, Grid, Sure, Tile, page_for
+from loynes.report.content import Content, Grid, Sure, Tile, page_for
 from loynes.report.waits import cluster_facts, how_of
 from loynes.report.words import about
 from loynes.results.charts.check import charts
 from loynes.results.records.check import Check
-from loynes.results.table import Table
 
 EXACT = "Nothing was run: these figures follow from the model alone, and are exact."
 
@@ -30,11 +28,10 @@ def content(result: Check) -> Content:
         summary=_sentences(result),
         tiles=tiles,
         charts=charts(result),
-        grids=[_grid(result.summary, "Classes"), _grid(result.figures, "Figures")],
+        grids=[Grid.of(result.summary, "Classes"), Grid.of(result.figures, "Figures")],
         sure=Sure([EXACT, *(f"{name}: {answer}." for name, answer in result.methods.items() if answer != "yes")]),
         models=[(model.label, model)],
-        how=how_of(version=__version__, model=model),
-        warnings=list(result.warnings),
+        how=how_of(result, model=model),
     )
 
 
@@ -53,7 +50,3 @@ def _sentences(result: Check) -> list[str]:
         units = model.units[model.bottleneck]
         sentences.append(f"At the rate of the file {about(busy)} of {units:,} {kind} are busy.")
     return sentences
-
-
-def _grid(table: Table, title: str) -> Grid:
-    return Grid(title, table.columns, [[Cell.of(cell) for cell in row] for row in table.rows])

@@ -8,7 +8,7 @@ from loynes.estimate import Estimate
 from loynes.estimators.metrics import metric
 from loynes.report.certificate import of_several
 from loynes.report.content import Cell, Content, Grid, Tile, page_for
-from loynes.report.waits import UNIT, how_of, needs_of, waits_grid
+from loynes.report.waits import UNIT, how_of
 from loynes.report.words import about, between, listed, percent
 from loynes.results.charts.comparison import charts, compared, differences, minus
 from loynes.results.records.comparison import Comparison
@@ -31,18 +31,20 @@ def content(result: Comparison) -> Content:
         tiles=_tiles(result),
         charts=charts(result),
         grids=[
-            Grid(f"Differences: {b} minus {a}", ("class", *(m.label for m in metrics)), rows, pinned=1),
+            Grid(f"Differences: {b} minus {a}", ("class", *(m.column for m in metrics)), rows, pinned=1),
             _system(result),
-            *(waits_grid(side, needs_of(side.model), f"Waits by class: {name}") for name, side in sides),
+            *(Grid.of(side.summary, f"Waits by class: {name}", pinned=1) for name, side in sides),
         ],
         sure=of_several([result.a, result.b]),
         models=[(name, side.model) for name, side in sides],
         how=how_of(
-            version=result.version, method=result.a.method, backend=result.a.backend, seed=result.seed,
-            confidence=result.confidence, jobs=result.a.jobs + result.b.jobs, seconds=result.seconds,
+            result,
+            method=result.a.method,
+            backend=result.a.backend,
+            confidence=result.confidence,
+            jobs=result.a.jobs + result.b.jobs,
         ),
-        warnings=list(result.warnings),
-    )  # fmt: skip
+    )
 
 
 def clear(value: Estimate) -> bool:

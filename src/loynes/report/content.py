@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
 
-from loynes.errors import UsageError
 from loynes.estimate import Estimate
 from loynes.model.cluster import Model
 from loynes.report.words import NONE, cell
+from loynes.results.base import Result
 from loynes.results.charts.chart import Chart
-
-R = TypeVar("R")
+from loynes.results.charts.register import CHARTS, Register, load_modules
+from loynes.results.table import Table
 
 
 @dataclass(frozen=True)
@@ -28,10 +26,10 @@ class Cell:
         """An estimate with its error, a number, or a text; a dash where there is no finite number."""
         if isinstance(value, str):
             return cls(value)
-        if value is None or not math.isfinite(value.estimate if isinstance(value, Estimate) else value):
-            return cls(NONE)
         if isinstance(value, Estimate):
-            return cls(cell(value), value.estimate)
+            return cls(cell(value), value.estimate if math.isfinite(value.estimate) else None)
+        if value is None or not math.isfinite(value):
+            return cls(NONE)
         return cls(f"{value:,.10g}" if float(value).is_integer() else f"{value:.6g}", float(value))
 
 
@@ -44,6 +42,28 @@ class Grid:
     rows: list[list[Cell]]
     pinned: int = 0
     note: str = ""
+
+    @classmethod
+    def of(cls, table: Table, title: str, pinned: int = 0, note: str = "") -> Grid:
+        """A table of a record, as the terminal shows it."""
+        name = _head if table.columns[0] == "quantity" else str
+        first = [Cell(name(row[0])) if isinstance(row[0], str) else Cell.of(row[0]) for row in table.rows]
+        rows = [[cell, *(_parsed(value) for value in row[1:])] for cell, row in zip(first, table.rows, strict=True)]
+        return cls(title, tuple(_head(name) for name in table.columns), rows, pinned, note)
+
+
+def _parsed(value: Estimate | float | str) -> Cell:
+    """A cell; a text that is a number sorts like one, and a dash is none."""
+    if value == "-":
+        return Cell(NONE)
+    try:
+        return Cell(value, float(value)) if isinstance(value, str) and math.isfinite(float(value)) else Cell.of(value)
+    except ValueError:
+        return Cell.of(value)
+
+
+def _head(name: str) -> str:
+    return name.replace("hol loss", "HOL loss").replace("p50", "median")
 
 
 @dataclass(frozen=True)
@@ -77,25 +97,28 @@ class Content:
     sure: Sure
     how: list[tuple[str, str]]  # seed, version, ...
     models: list[tuple[str, Model]] = field(default_factory=list)  # heading and model
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)  # besides the result's own
 
 
-PAGES: dict[type, Callable[[Any], Content]] = {}
+PAGES: Register[Content] = Register()
+page_for = PAGES.enter
 
 
-def page_for(kind: type[R]) -> Callable[[Callable[[R], Content]], Callable[[R], Content]]:
-    """Enter the function that makes the page of a class of results."""
-
-    def enter(content: Callable[[R], Content]) -> Callable[[R], Content]:
-        PAGES[kind] = content
+def content_of(result: Result) -> Content:
+    """The page of any result: its own, or else what every result says of itself."""
+    load_modules("loynes.report")
+    content = PAGES.make(result)
+    if content is not None:
         return content
-
-    return enter
-
-
-def content_of(result: object) -> Content:
-    """The page of any result."""
-    make = next((PAGES[kind] for kind in type(result).__mro__ if kind in PAGES), None)
-    if make is None:
-        raise UsageError("there is no report of this kind of result")
-    return make(result)
+    return Content(
+        kind=result.command,
+        title=result.title,
+        facts=[],
+        summary=[result.headline],
+        tiles=[],
+        charts=CHARTS.make(result) or [],
+        grids=[Grid.of(table, table.title) for table in result.tables],
+        sure=Sure([line for line in result.footer.splitlines() if line]),
+        how=[("loynes", result.version)],
+        warnings=list(result.warnings),
+    )

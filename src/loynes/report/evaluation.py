@@ -5,20 +5,8 @@ from __future__ import annotations
 import math
 
 from loynes.report.certificate import explained
-from loynes.report.content import Content, Tile, page_for
-from loynes.report.waits import (
-    UNIT,
-    cluster_facts,
-    extremes,
-    how_of,
-    intervals,
-    losses,
-    needs_of,
-    system_grid,
-    typical,
-    wait_tiles,
-    waits_grid,
-)
+from loynes.report.content import Content, Grid, Tile, page_for
+from loynes.report.waits import UNIT, cluster_facts, extremes, how_of, intervals, losses, typical, wait_tiles
 from loynes.report.words import about, between, cell, percent, sentence
 from loynes.results.charts.evaluation import charts
 from loynes.results.charts.measures import units_of
@@ -33,22 +21,20 @@ def content(result: Evaluation) -> Content:
         title=f"{result.model.label}: how long jobs wait",
         facts=[*cluster_facts(result.model), f"rate {result.rate:.6g}", f"load {percent(result.load)}"],
         summary=_sentences(result),
-        tiles=[
-            *wait_tiles(result, result.system, result.confidence),
-            Tile("load", percent(result.load), limit),
-        ],
+        tiles=[*wait_tiles(result, result.system, result.confidence), Tile("load", percent(result.load), limit)],
         charts=charts(result),
-        grids=[waits_grid(result, needs_of(result.model)), system_grid(result.system)],
-        sure=explained(
-            result.certificate, result.why, result.method, intervals(result.confidence, result.replicas)
-        ),
+        grids=[Grid.of(result.summary, "Waits by class", pinned=1), Grid.of(result.system_summary, "The cluster")],
+        sure=explained(result.certificate, result.why, result.method, intervals(result.confidence, result.replicas)),
         models=[(result.model.label, result.model)],
         how=how_of(
-            version=result.version, method=result.method, backend=result.backend, seed=result.seed,
-            confidence=result.confidence, jobs=result.jobs, seconds=result.seconds, model=result.model,
+            result,
+            method=result.method,
+            backend=result.backend,
+            confidence=result.confidence,
+            jobs=result.jobs,
+            model=result.model,
         ),
-        warnings=list(result.warnings),
-    )  # fmt: skip
+    )
 
 
 def _sentences(result: Evaluation) -> list[str]:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 
 from loynes.estimate import Estimate
-from loynes.estimators.measures import ALL_JOBS
 from loynes.report.content import Cell, Content, Grid, Sure, Tile, page_for
 from loynes.report.threshold import capacity_tiles, sentences
 from loynes.report.waits import UNIT, cluster_facts, how_of
 from loynes.report.words import about, percent
 from loynes.results.charts.exact import charts, losses
 from loynes.results.charts.measures import units_of
-from loynes.results.records.exact import ClassWait, Exact
+from loynes.results.records.exact import Exact
 
 EXACT = (
     "These are numbers without intervals: the equations of a Markov chain were solved, or a formula was evaluated. "
     "They share no code with the samplers, which they are there to check."
 )
+MOST_JOBS = 30
 
 
 @page_for(Exact)
@@ -41,11 +41,10 @@ def content(result: Exact) -> Content:
             *capacity_tiles(result.utilization, kinds, result.model.ideal),
         ],
         charts=charts(result),
-        grids=[_classes(result), _figures(result, kinds), *_jobs(result)],
+        grids=[Grid.of(result.class_summary, "By class"), Grid.of(result.summary, "Figures"), *_jobs(result)],
         sure=Sure([EXACT, *_error(result)]),
         models=[(result.model.label, result.model)],
-        how=how_of(version=result.version, method=result.method, seconds=result.seconds, model=result.model),
-        warnings=list(result.warnings),
+        how=how_of(result, method=result.method, model=result.model),
     )
 
 
@@ -62,50 +61,8 @@ def _error(result: Exact) -> list[str]:
     return [f"Busy servers, which are known beforehand, came out right but for a relative error of {result.error:.1g}."]
 
 
-def _classes(result: Exact) -> Grid:
-    tails = () if result.overall is None else tuple(result.overall.exceeds)
-
-    def cells(waits: ClassWait | None) -> list[Cell]:
-        if waits is None:
-            return [Cell.of(None) for _ in range(3 + len(tails))]
-        return [Cell.of(x) for x in (waits.mean, waits.variance, waits.no_wait, *(waits.exceeds.get(t) for t in tails))]
-
-    columns = ("mean wait", "variance", "no wait", *(f"wait > {x:.15g}" for x in tails))
-    waiting = result.overall is not None
-    total = math.fsum(result.throughput.values())
-    rows = [[Cell(ALL_JOBS), Cell(""), Cell.of(total), *(cells(result.overall) if waiting else [])]]
-    rows += [
-        [
-            Cell(c.label),
-            Cell(c.need_text, float(c.need_text) if c.need_text.isdecimal() else None),
-            Cell.of(result.throughput[c.label]),
-            *(cells(result.classes.get(c.label)) if waiting else []),
-        ]
-        for c in result.model.classes
-    ]
-    return Grid("By class", ("class", "need", "rate when full", *(columns if waiting else ())), rows, pinned=1)
-
-
-def _figures(result: Exact, kinds: dict[str, Estimate]) -> Grid:
-    rows: list[tuple[str, float | Estimate | None]] = [
-        ("limit", result.threshold),
-        ("limit without blocking", result.model.ideal),
-        ("largest utilization", result.utilization),
-        *((f"{kind} lost when saturated", loss) for kind, loss in kinds.items()),
-        ("rate", result.rate),
-        ("load", result.load),
-        ("mean jobs in system", result.mean_jobs),
-        ("HOL loss", result.hol_loss),
-    ]
-    shown = [[Cell(name), Cell.of(value)] for name, value in rows if value is not None]
-    return Grid("Figures", ("quantity", "value"), shown)
-
-
 def _jobs(result: Exact) -> list[Grid]:
     rows = [[Cell.of(n), Cell.of(p)] for n, p in enumerate(result.jobs_in_system[:MOST_JOBS])]
     more = len(result.jobs_in_system) - MOST_JOBS
     note = f"{more:,} larger numbers are left out." if more > 0 else ""
     return [Grid("Jobs in the system", ("jobs", "probability"), rows, note=note)] if rows else []
-
-
-MOST_JOBS = 30

@@ -16,30 +16,12 @@ from pathlib import Path
 from loynes._version import __version__
 from loynes.errors import UsageError
 from loynes.model.cluster import Model
-from loynes.report import (
-    certificate,
-    check,
-    comparison,
-    evaluation,
-    exact,
-    fitted,
-    plan,
-    policies,
-    replay,
-    samples,
-    simulation,
-    sweep,
-    threshold,
-)
 from loynes.report.content import Cell, Content, Grid, Sure, content_of
 from loynes.report.reproduce import again
 from loynes.results.base import Result
 from loynes.results.charts.chart import Chart
 from loynes.results.files import check_writable, write_text
 
-# Each of these enters its own pages.
-_FILLED = (certificate, check, comparison, evaluation, exact, fitted, plan, policies, replay, samples, simulation,
-           sweep, threshold)  # fmt: skip
 SCRIPTS = ("drawing.js", "controls.js", "rows.js", "lines.js", "page.js")
 # Texts in tables that are longer may be broken into lines.
 LONG = 28
@@ -79,7 +61,7 @@ def page(result: Result) -> str:
             f"<style>{style}</style>",
             "</head>",
             "<body>",
-            *_body(content, again(result)),
+            *_body(content, again(result), result.warnings),
             f'<script type="application/json" id="charts">{_data(content.charts)}</script>',
             f"<script>{script}</script>",
             "</body>",
@@ -112,7 +94,7 @@ def _text(value: str) -> str:
     return escape(value.encode("utf-8", "replace").decode())
 
 
-def _body(content: Content, commands: list[str]) -> list[str]:
+def _body(content: Content, commands: list[str], warnings: tuple[str, ...]) -> list[str]:
     facts = "".join(f"<li>{_text(fact)}</li>" for fact in content.facts)
     lines = [
         "<header>",
@@ -122,7 +104,7 @@ def _body(content: Content, commands: list[str]) -> list[str]:
         f'<ul class="facts">{facts}</ul>',
         "</header>",
         "<main>",
-        *_warnings(content.warnings),
+        *_warnings([*warnings, *content.warnings]),
         '<section class="summary" aria-label="Summary">',
         *(f"<p>{_text(sentence)}</p>" for sentence in content.summary),
         "</section>",
@@ -213,7 +195,7 @@ def _models(models: list[tuple[str, Model]]) -> list[str]:
 def _again(content: Content, commands: list[str]) -> list[str]:
     pair = any("b.toml" in line for line in commands)
     names = "the models above as a.toml and b.toml" if pair else "the (first) model above as model.toml"
-    first = f"<p>Save {names}, then:</p>" if content.models else ""
+    first = f"<p>Save {names}, then:</p>" if any(".toml" in line for line in commands) else ""
     lines = [first, f'<pre class="command">{_text(chr(10).join(commands))}</pre>'] if commands else []
     how = "".join(f"<div><dt>{_text(term)}</dt><dd>{_text(value)}</dd></div>" for term, value in content.how)
     return [

@@ -6,7 +6,7 @@ import math
 
 from loynes.report.certificate import of_several
 from loynes.report.content import Cell, Content, Grid, Tile, page_for
-from loynes.report.waits import UNIT, cluster_facts, how_of, losses, needs_of, typical, waits_grid
+from loynes.report.waits import UNIT, cluster_facts, how_of, losses, typical
 from loynes.report.words import about, between, percent, sentence
 from loynes.results.charts.measures import units_of
 from loynes.results.charts.plan import charts, places, value_of, verdict
@@ -32,15 +32,11 @@ def content(result: Plan) -> Content:
             ),
         ],
         charts=charts(result),
-        grids=[_grid(result), waits_grid(result.meets, needs_of(result.meets.model), title)],
+        grids=[_grid(result), Grid.of(result.meets.summary, title, pinned=1)],
         sure=of_several(answers),
         models=[(result.model.label, result.model)],
-        how=how_of(
-            version=result.version, seed=result.seed, confidence=result.confidence,
-            jobs=sum(one.jobs for one in answers), seconds=result.seconds, model=result.model,
-        ),
-        warnings=list(result.warnings),
-    )  # fmt: skip
+        how=how_of(result, confidence=result.confidence, jobs=sum(one.jobs for one in answers), model=result.model),
+    )
 
 
 def _sentences(result: Plan) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loynes.report.comparison import clear, size_of
-from loynes.report.content import Cell, Content, Grid, Sure, Tile, page_for
+from loynes.report.content import Content, Grid, Sure, Tile, page_for
 from loynes.report.simulation import BIAS, EVENTS
 from loynes.report.waits import UNIT, cluster_facts, how_of, intervals
 from loynes.report.words import about, between, count, listed, percent
@@ -37,15 +37,14 @@ def content(result: PolicyComparison) -> Content:
         summary=_sentences(result),
         tiles=carried[:6],
         charts=charts(result),
-        grids=[*_limits(result), *_grid(result)],
+        grids=[
+            *([Grid.of(result.limits_summary, "What each can carry")] if result.limits else []),
+            *([Grid.of(result.summary, "Every rate and policy, all jobs")] if result.points else []),
+        ],
         sure=Sure([EVENTS, BIAS, *([LIMITS] if result.limits else []), f"{intervals(result.confidence)} {paired}"]),
         models=[(result.model.label, result.model)],
-        how=how_of(
-            version=result.version, seed=result.seed, confidence=result.confidence, jobs=jobs, seconds=result.seconds,
-            model=result.model,
-        ),
-        warnings=list(result.warnings),
-    )  # fmt: skip
+        how=how_of(result, confidence=result.confidence, jobs=jobs, model=result.model),
+    )
 
 
 def _sentences(result: PolicyComparison) -> list[str]:
@@ -64,27 +63,3 @@ def _sentences(result: PolicyComparison) -> list[str]:
     if carried:
         sentences.append(f"Jobs a unit of time that each can carry: {', '.join(carried)}.")
     return [*sentences, "All policies had the very same jobs. " + UNIT]
-
-
-def _limits(result: PolicyComparison) -> list[Grid]:
-    rows = [
-        [Cell(name), Cell.of(limit.rate), Cell.of(limit.rate.estimate / result.ideal), Cell(limit.source)]
-        for name, limit in result.limits.items()
-    ]
-    return [Grid("What each can carry", ("policy", "largest rate", "of the ideal", "known from"), rows)] if rows else []
-
-
-def _grid(result: PolicyComparison) -> list[Grid]:
-    rows = []
-    for point in result.points:
-        place, there = [Cell.of(point.load), Cell.of(point.rate), Cell(point.policy)], point.result
-        if there is None:
-            rows.append([*place, *(Cell.of(None) for _ in range(7)), Cell(point.why)])
-            continue
-        wait, system = there.overall.wait, there.system
-        values = (wait.mean, point.difference, wait.p95, wait.p99, there.overall.no_wait)
-        cells = [Cell.of(value) for value in (*values, system.utilization, system.hol_loss)]
-        rows.append([*place, *cells, Cell("; ".join(there.warnings))])
-    columns = ("load", "rate", "policy", "mean wait", f"minus {result.baseline}", "p95", "p99", "no wait",
-               "utilization", "HOL loss", "note")  # fmt: skip
-    return [Grid("Every rate and policy, all jobs", columns, rows)] if rows else []

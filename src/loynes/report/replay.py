@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from loynes.estimators.measures import ALL_JOBS, Spread
-from loynes.report.content import Cell, Content, Grid, Sure, Tile, page_for
-from loynes.report.waits import extremes, how_of, losses, system_grid, typical, wait_tiles
+from loynes.report.content import Content, Grid, Sure, Tile, page_for
+from loynes.report.waits import extremes, how_of, losses, typical, wait_tiles
 from loynes.report.words import count, duration, percent
 from loynes.results.charts.replay import charts
 from loynes.results.records.replay import Replay
@@ -29,10 +28,14 @@ def content(result: Replay) -> Content:
         summary=_sentences(result),
         tiles=[*wait_tiles(result, result.system, None, duration), Tile("utilization", percent(busy))],
         charts=charts(result),
-        grids=[_waits(result), system_grid(result.system, ("averaged over (seconds)", result.span)), _lines(result)],
+        grids=[
+            Grid.of(result.summary, "Waits by class, in seconds", pinned=1),
+            Grid.of(result.system_summary, "The cluster"),
+            Grid.of(result.trace_summary, "What was read"),
+        ],
         sure=Sure([EXACT, *([] if result.recorded is None else [RECORDED])]),
-        how=how_of(("log", result.source), version=result.version, method="replay", seconds=result.seconds),
-        warnings=[*result.warnings, *(f"Damaged: {text}" for text in result.examples)],
+        how=how_of(result, ("log", result.source), method="replay"),
+        warnings=[f"Damaged: {text}" for text in result.examples],
     )
 
 
@@ -56,24 +59,3 @@ def _sentences(result: Replay) -> list[str]:
         *losses(result.system, {"servers": result.servers}),
         *([f"{count(skipped, 'line')} of the log could not be used."] if skipped else []),
     ]
-
-
-def _waits(result: Replay) -> Grid:
-    recorded: dict[str, Spread | None] = {}
-    if result.recorded is not None:
-        recorded = {ALL_JOBS: result.recorded.overall, **result.recorded.classes}
-    rows = []
-    for name, waits in {ALL_JOBS: result.whole, **result.classes}.items():
-        log, wait = recorded.get(name), waits.wait
-        times = (wait.mean, None if log is None else log.mean, wait.p50, wait.p95, wait.p99)
-        values = [waits.jobs, *times, waits.no_wait, waits.response.mean]
-        rows.append([Cell(name), Cell(waits.need_text, float(waits.need[0])), *map(Cell.of, values)])
-    columns = ("class", "need", "jobs", "mean wait", "recorded", "median", "p95", "p99", "no wait", "mean response")
-    return Grid("Waits by class, in seconds", columns, rows, pinned=1)
-
-
-def _lines(result: Replay) -> Grid:
-    rows = [("data lines", result.records), ("jobs replayed", result.jobs)]
-    rows += [(f"skipped: {why}", lines) for why, lines in result.skipped.items()]
-    rows += [(f"repaired: {why}", lines) for why, lines in result.repaired.items()]
-    return Grid("What was read", ("lines", "count"), [[Cell(name), Cell.of(lines)] for name, lines in rows])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from loynes.report.certificate import explained
 from loynes.report.content import Cell, Content, Grid, Tile, page_for
 from loynes.report.waits import cluster_facts, how_of
-from loynes.report.words import about, cell, count, percent
+from loynes.report.words import about, cell, count, percent, small
 from loynes.results.charts.samples import charts
 from loynes.results.records.samples import SampleFile
 
@@ -28,12 +28,8 @@ def content(result: SampleFile) -> Content:
         grids=[Grid("Files", ("file", "samples", "sha256"), rows)] if rows else [],
         sure=explained(result.certificate, result.why, result.method),
         models=[(result.model.label, result.model)],
-        how=how_of(
-            version=result.version, method=result.method, seed=result.seed, jobs=result.jobs, seconds=result.seconds,
-            model=result.model,
-        ),
-        warnings=list(result.warnings),
-    )  # fmt: skip
+        how=how_of(result, method=result.method, jobs=result.jobs, model=result.model),
+    )
 
 
 def _sentences(result: SampleFile) -> list[str]:
@@ -43,5 +39,5 @@ def _sentences(result: SampleFile) -> list[str]:
     if result.certificate is None:
         return [first, "There is no certificate, so they are lower bounds: the truth may be higher."]
     distance = result.certificate.distance
-    chance = "" if distance is None else f", but for a chance of at most {distance.high:.2g}"
+    chance = "" if distance is None else f", but for a chance of at most {small(distance.high)}"
     return [first, f"Each is the true long-run workload{chance}."]

@@ -4,23 +4,11 @@ from __future__ import annotations
 
 import math
 
-from loynes.report.content import Cell, Content, Grid, Sure, page_for
-from loynes.report.waits import (
-    UNIT,
-    cluster_facts,
-    extremes,
-    how_of,
-    intervals,
-    losses,
-    needs_of,
-    system_grid,
-    typical,
-    wait_tiles,
-    waits_grid,
-)
+from loynes.report.content import Content, Grid, Sure, page_for
+from loynes.report.waits import UNIT, cluster_facts, extremes, how_of, intervals, losses, typical, wait_tiles
 from loynes.report.words import about, between
-from loynes.results.charts.measures import everyone, units_of
-from loynes.results.charts.simulation import AT_MOMENTS, charts
+from loynes.results.charts.measures import units_of
+from loynes.results.charts.simulation import charts
 from loynes.results.records.simulation import Simulation
 
 EVENTS = (
@@ -31,6 +19,7 @@ BIAS = (
     "There is no certificate: replicas that start empty are a little too lightly loaded at first, and what is left of "
     "that after the burn-in is not bounded."
 )
+SLOWDOWN = "Slowdown: response over service. Its mean is infinite where services can be arbitrarily short."
 OVER_TIME = "All replicas begin in the same way and are followed over time; averages are over that time."
 
 
@@ -51,20 +40,15 @@ def content(result: Simulation) -> Content:
         tiles=wait_tiles(result, result.system, result.confidence),
         charts=charts(result),
         grids=[
-            *_scenario(result),
-            *_at_moments(result),
-            waits_grid(result, needs_of(result.model)),
-            _slowdowns(result),
-            system_grid(result.system),
+            *([Grid.of(result.scenario_summary, "Scenario")] if result.model.scenario else []),
+            *([Grid.of(result.moments_summary, "Over time")] if result.moments else []),
+            Grid.of(result.summary, "Waits by class", pinned=1, note=SLOWDOWN),
+            Grid.of(result.system_summary, "The cluster"),
         ],
         sure=Sure([EVENTS, BIAS if settled else OVER_TIME, intervals(result.confidence, result.replicas)]),
         models=[(result.model.label, result.model)],
-        how=how_of(
-            version=result.version, method="simulate", seed=result.seed, confidence=result.confidence,
-            jobs=result.jobs, seconds=result.seconds, model=result.model,
-        ),
-        warnings=list(result.warnings),
-    )  # fmt: skip
+        how=how_of(result, method="simulate", confidence=result.confidence, jobs=result.jobs, model=result.model),
+    )
 
 
 def _sentences(result: Simulation) -> list[str]:
@@ -80,22 +64,3 @@ def _sentences(result: Simulation) -> list[str]:
             f"{least[0]:g} least, {about(least[1])}."
         )
     return [*sentences, *extremes(result.classes), *losses(result.system, units_of(result.model)), UNIT]
-
-
-def _at_moments(result: Simulation) -> list[Grid]:
-    rows = [[Cell.of(m.time), *(Cell.of(get(m)) for get in AT_MOMENTS.values())] for m in result.moments]
-    return [Grid("Over time", ("time", *AT_MOMENTS), rows)] if rows else []
-
-
-def _scenario(result: Simulation) -> list[Grid]:
-    rows = [
-        [Cell(change.label), Cell.of(change.since), Cell.of("for ever" if change.until is None else change.until)]
-        for change in result.model.scenario or ()
-    ]
-    return [Grid("Scenario", ("change", "from", "until"), rows)] if rows else []
-
-
-def _slowdowns(result: Simulation) -> Grid:
-    rows = [[Cell(name), Cell.of(result.slowdown[name])] for name, _ in everyone(result)]
-    note = "Response over service. Its mean is infinite where services can be arbitrarily short."
-    return Grid("Slowdowns", ("class", "mean slowdown"), rows, pinned=1, note=note)

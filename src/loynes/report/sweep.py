@@ -31,11 +31,9 @@ def content(result: Sweep) -> Content:
         sure=of_several([answer for _, answer in answers]),
         models=[(result.model.label, result.model)],
         how=how_of(
-            version=result.version, seed=result.seed, confidence=result.confidence,
-            jobs=sum(answer.jobs for _, answer in answers), seconds=result.seconds, model=result.model,
+            result, confidence=result.confidence, jobs=sum(answer.jobs for _, answer in answers), model=result.model
         ),
-        warnings=list(result.warnings),
-    )  # fmt: skip
+    )
 
 
 def _named(point: Point) -> str:

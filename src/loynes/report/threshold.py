@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from loynes.estimate import Estimate
-from loynes.report.content import Cell, Content, Grid, Sure, Tile, page_for
+from loynes.report.content import Content, Grid, Sure, Tile, page_for
 from loynes.report.waits import cluster_facts, how_of, intervals, lost, tile
 from loynes.report.words import about, between, percent
 from loynes.results.charts.measures import units_of
@@ -31,10 +31,6 @@ def content(result: Threshold) -> Content:
     if result.variance_reduction > 1:
         meaning = "By this factor the known means of the jobs' services narrowed the variance; no bias comes from it."
         terms.append(("variance reduction", about(result.variance_reduction), meaning))
-    values = [("limit", result.threshold), ("largest utilization", result.max_utilization)]
-    values += [(f"{kind} lost when saturated", loss) for kind, loss in kinds.items()]
-    values.append(("limit without blocking", Estimate.exact(result.ideal)))
-    rows = [[Cell(label), Cell.of(value), Cell.of(value.low), Cell.of(value.high)] for label, value in values]
     why = CYCLES if result.method == "regenerative" else BRACKET
     return Content(
         kind="stability",
@@ -46,15 +42,18 @@ def content(result: Threshold) -> Content:
             *capacity_tiles(result.max_utilization.estimate, kinds, result.ideal),
         ],
         charts=charts(result),
-        grids=[Grid("Figures", ("quantity", "estimate", "low", "high"), rows)],
+        grids=[Grid.of(result.summary, "Figures")],
         sure=Sure([why, intervals(result.confidence)], terms),
         models=[(result.model.label, result.model)],
         how=how_of(
-            version=result.version, method=result.method, backend=result.backend, seed=result.seed,
-            confidence=result.confidence, jobs=result.jobs, seconds=result.seconds, model=result.model,
+            result,
+            method=result.method,
+            backend=result.backend,
+            confidence=result.confidence,
+            jobs=result.jobs,
+            model=result.model,
         ),
-        warnings=list(result.warnings),
-    )  # fmt: skip
+    )
 
 
 def sentences(

@@ -1,4 +1,4 @@
-"""Sentences, tiles and tables about waits and servers, for pages of several kinds."""
+"""Sentences and tiles about waits and servers, for pages of several kinds."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 
 from loynes.estimate import Estimate
 from loynes.estimators.measures import System, Waits
-from loynes.estimators.metrics import Metric, metric
 from loynes.model.cluster import Model
-from loynes.report.content import Cell, Grid, Tile
+from loynes.report.content import Tile
 from loynes.report.words import about, between, count, duration, listed, percent
-from loynes.results.charts.measures import WAITS, HasWaits, everyone, exceeds_of, kinds_of, units_of
+from loynes.results.base import Result
+from loynes.results.charts.measures import HasWaits, kinds_of, units_of
 
 UNIT = "Times are in the model's own unit."
 Write = Callable[[float], str]
@@ -84,33 +84,6 @@ def wait_tiles(result: HasWaits, system: System, confidence: float | None, how: 
     ]
 
 
-def waits_grid(result: HasWaits, needs: Mapping[str, str], title: str = "Waits by class") -> Grid:
-    """Every class: what it needs, its waits, P(wait > x), and its response."""
-    metrics = (*WAITS, metric("no_wait"), *exceeds_of(result.overall), metric("response.mean"))
-    rows = []
-    for name, waits in everyone(result):
-        need = needs.get(name, "")
-        first = Cell(need, float(need) if need.isdecimal() else None)
-        rows.append([Cell(name), first, *(Cell.of(metric.get(waits)) for metric in metrics)])
-    return Grid(title, ("class", "need", *(_head(metric) for metric in metrics)), rows, pinned=1)
-
-
-def _head(metric: Metric) -> str:
-    """A label that is short enough for a column."""
-    return metric.label.removesuffix(" of the wait").replace("share that does not wait", "no wait")
-
-
-def needs_of(model: Model) -> dict[str, str]:
-    """The need of every class, as tables show it."""
-    return {c.label: c.need_text for c in model.classes}
-
-
-def system_grid(system: System, *more: tuple[str, float]) -> Grid:
-    """The cluster's figures, and more of them."""
-    rows: list[tuple[str, Estimate | float]] = [(name.replace("hol ", "HOL "), value) for name, value in system.rows]
-    return Grid("The cluster", ("quantity", "value"), [[Cell(name), Cell.of(value)] for name, value in [*rows, *more]])
-
-
 def intervals(confidence: float, replicas: int | None = None) -> str:
     """A sentence: how sure intervals are, and how many replicas they come from."""
     base = "" if replicas is None else f" They come from {count(replicas, 'independent replica')}."
@@ -118,25 +91,23 @@ def intervals(confidence: float, replicas: int | None = None) -> str:
 
 
 def how_of(
+    result: Result,
     *first: tuple[str, str],
-    version: str,
     method: str = "",
     backend: str = "",
-    seed: int | None = None,
     confidence: float | None = None,
     jobs: int | None = None,
-    seconds: float = math.nan,
     model: Model | None = None,
 ) -> list[tuple[str, str]]:
     """Term and value: what the numbers depend on, and what they cost."""
     terms = {
         "method": method,
         "backend": backend,
-        "seed": "" if seed is None else str(seed),
+        "seed": "" if result.seed is None else str(result.seed),
         "confidence": "" if confidence is None else percent(confidence, 7),
         "jobs computed": "" if jobs is None else about(jobs),
-        "time taken": duration(seconds) if math.isfinite(seconds) else "",
+        "time taken": duration(result.seconds) if math.isfinite(result.seconds) else "",
         "model hash": "" if model is None else model.hash,
-        "loynes": version,
+        "loynes": result.version,
     }
     return [*first, *((term, value) for term, value in terms.items() if value)]

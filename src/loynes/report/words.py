@@ -40,8 +40,15 @@ def duration(seconds: float) -> str:
 
 
 def cell(value: Estimate) -> str:
-    """An estimate in a table."""
+    """An estimate in a table; a dash where it is not finite."""
+    if not math.isfinite(value.estimate):
+        return NONE
     return shown(value).replace("-", "−") if value.estimate < 0 else shown(value)
+
+
+def small(chance: float) -> str:
+    """An upper bound of a probability."""
+    return f"{chance:.2g}" if chance < 1 else "1"
 
 
 def sentence(text: str) -> str:

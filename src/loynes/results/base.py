@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import pkgutil
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -18,6 +19,7 @@ from pydantic import BeforeValidator, PlainSerializer, TypeAdapter
 from loynes._version import __version__
 from loynes.errors import LoynesError, UsageError
 from loynes.model.cluster import Model
+from loynes.results import records
 from loynes.results.files import check_writable, is_file_path, is_picture, whole_file, write_text
 from loynes.results.table import Table
 
@@ -49,6 +51,7 @@ class Result:
 
     command: ClassVar[str] = ""
     derived: ClassVar[tuple[str, ...]] = ()
+    tidy_csv: ClassVar[bool] = False
     optional: ClassVar[tuple[str, ...]] = ("exceeds", "resources")  # left out of JSON where there is nothing of it
 
     question: dict[str, Any] = field(default_factory=dict)
@@ -90,7 +93,7 @@ class Result:
     @property
     def flat(self) -> Table:
         """What a .csv file holds."""
-        return self.tidy
+        return self.tidy if self.tidy_csv else self.summary
 
     @property
     def tidy(self) -> Table:
@@ -219,8 +222,9 @@ def write_parquet(table: Table, path: str | Path) -> None:
 
 def read_result(path: str | Path) -> Result:
     """A result saved as .json, or the result of a run folder."""
-    # Results are known once their modules are loaded; questions load them all.
-    import_module("loynes.questions.asking.register").load_all()
+    # Every kind of result is registered when its module is loaded.
+    for module in pkgutil.iter_modules(records.__path__):
+        import_module(f"{records.__name__}.{module.name}")
     source = Path(path)
     timing = source / TIMING
     source = source / RESULT if source.is_dir() else source

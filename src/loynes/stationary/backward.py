@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from loynes.errors import SamplingError
 from loynes.inputs.philox import STREAM_STATIONARY
-from loynes.inputs.tables import JobTable, class_probabilities
-from loynes.kernels.engine import Backward, Engine, Ints, SampleState, Sampling, sample_steps
-from loynes.kernels.reference import BLOCK, whole_blocks
+from loynes.inputs.tables import JobTable, rarest
+from loynes.kernels.engine import Backward, Engine, Ints, SampleState, Sampling, sample_steps, whole_blocks
+from loynes.kernels.reference import BLOCK
 
 LONGEST = 1 << 30
 
@@ -34,13 +34,6 @@ class Samples:
     @property
     def jobs(self) -> int:
         return sample_steps(self.length, self.doublings)
-
-
-def rarest(table: JobTable) -> float:
-    """The probability of the rarest class, or branch of one's law."""
-    classes = len(table.need)
-    branches = np.repeat(class_probabilities(table), np.diff(table.first[: classes + 1]))
-    return float(np.min(branches / table.stretch[: len(branches)]))
 
 
 def initial_length(table: JobTable) -> int:

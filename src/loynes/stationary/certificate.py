@@ -1,23 +1,15 @@
-"""What a certificate says, and what services too rare to be sampled can do to it."""
+"""A certificate: what a bracket rests on, or why there is nothing to rest on."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from loynes.estimate import Estimate
-from loynes.inputs.arrivals import parts_of
-from loynes.inputs.cells import cells, tail_edges
-from loynes.inputs.tables import JobTable, class_probabilities
 
 ATTEMPTS = 6
 # The certificate's own error, one-sided: small enough to forget beside the 1% of an interval.
 SURE = 1.0 - 1e-6
-# Services are rare that all judging blocks together are expected to see fewer times.
-RARE = 30
 
 
 @dataclass(frozen=True)
@@ -92,28 +84,3 @@ class NoCertificate:
 
     def to_dict(self) -> dict[str, Any]:
         return {"why": self.why}
-
-
-def log_rare(table: JobTable, block: int, blocks: int, theta: float) -> float:
-    """What services too rare to be sampled can add to ln E[exp(theta Y)], at most: from the laws, not from the sample.
-
-    A pile is at most a service higher than without that job. Replace the rare jobs of a block by others that are not:
-    the pile of those, independent of the rare ones, plus the rare services lies above Y. So the mgf is at most that of
-    blocks without rare jobs, which the sample bounds, times E[exp(theta service); rare or 1] for every job.
-    """
-    edges = tail_edges(721)
-    costs = np.empty(len(table.need))
-    probability = class_probabilities(table)
-    for c, p in enumerate(probability):
-        rare = min(1.0, RARE / (blocks * block * p))
-        weight, _, largest = cells(table, c, edges)
-        order = np.argsort(-largest)
-        weight = weight[order]
-        before = np.cumsum(weight) - weight
-        kept = np.clip(rare - before, 0.0, weight)
-        used = kept > 0
-        costs[c] = float(kept[used] @ np.expm1(np.minimum(theta * largest[order][used], 600.0)))
-    # Where classes depend on the arrival process, the phase that brings the costliest ones.
-    mixes = np.diff(parts_of(table.arrivals).mix.astype(np.float64) * 2.0**-32, axis=1, prepend=0.0)
-    total = float(np.max((mixes if mixes.size else probability[None, :]) @ costs))
-    return block * math.log1p(total)

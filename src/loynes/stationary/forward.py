@@ -13,8 +13,7 @@ import numpy as np
 from loynes.inputs.arrivals import start_places
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import JobTable, Needs
-from loynes.kernels.engine import Array, Engine, Forward, ForwardState, Ints
-from loynes.kernels.reference import whole_blocks
+from loynes.kernels.engine import Array, Engine, Forward, ForwardState, Ints, whole_blocks
 from loynes.kernels.tally import Tally, new_tally
 
 

@@ -5,8 +5,9 @@ arrive. Were they all to arrive at the block's end, workloads could only be larg
 block j obeys Z_j <= max(Z_{j-1} - A_j, 0) + Y_j, a GI/GI/1 queue. It is stable iff E[Y] < E[A], and E[Y] / K falls to
 1 / threshold as K grows. If E[exp(theta (Y - A))] <= 1, its stationary wait V has P(V > x) <= exp(-theta x) (Kingman).
 
-E[exp(-theta A)] is known (see gaps.py); E[exp(theta Y)] is estimated from independent blocks, with the control variates
-of the threshold, and its upper confidence bound is used. K and theta are chosen on some blocks and judged on others.
+E[exp(-theta A)] is known (see block_bounds.py); E[exp(theta Y)] is estimated from independent blocks, with the control
+variates of the threshold, and its upper confidence bound is used. K and theta are chosen on some blocks and judged on
+others.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from loynes.inputs.tables import job_table, needs_of
 from loynes.kernels.engine import Engine
 from loynes.kernels.reference import BLOCK
 from loynes.model.cluster import Model
-from loynes.stationary.certificate import ATTEMPTS, SURE, Certificate, NoCertificate, log_rare
-from loynes.stationary.gaps import Gaps
+from loynes.stationary.block_bounds import Gaps, log_rare
+from loynes.stationary.certificate import ATTEMPTS, SURE, Certificate, NoCertificate
 from loynes.stationary.modulated import certify_dependent
 from loynes.threshold.controls import Mix, regressed_mean
 from loynes.threshold.piles import Heights, Piles
@@ -53,13 +54,7 @@ def heavy_tail(model: Model) -> str | None:
 
 
 def certify(
-    model: Model,
-    rate: float,
-    threshold: Estimate,
-    *,
-    seed: int,
-    max_jobs: float,
-    context: Context,
+    model: Model, rate: float, threshold: Estimate, *, seed: int, max_jobs: float, context: Context
 ) -> Certificate | NoCertificate:
     """Block length and theta for a model at a rate, or why there is none."""
     why = heavy_tail(model)

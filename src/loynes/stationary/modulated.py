@@ -26,7 +26,8 @@ from loynes.inputs.tables import JobTable, job_table
 from loynes.kernels.engine import BlockBefore, BlockState, Engine
 from loynes.kernels.reference import BLOCK
 from loynes.model.cluster import Model
-from loynes.stationary.certificate import ATTEMPTS, SURE, Certificate, NoCertificate, log_rare
+from loynes.stationary.block_bounds import log_rare
+from loynes.stationary.certificate import ATTEMPTS, SURE, Certificate, NoCertificate
 
 Array = NDArray[np.float64]
 

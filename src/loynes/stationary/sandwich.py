@@ -17,8 +17,7 @@ from loynes.estimate import Estimate, proportion_of
 from loynes.inputs.arrivals import start_places
 from loynes.inputs.philox import STREAM_PILOT, STREAM_START, STREAM_STATIONARY, long_uniform, words
 from loynes.inputs.tables import job_table, needs_of
-from loynes.kernels.engine import Array, Engine, Ints, PairState, Sandwich
-from loynes.kernels.reference import whole_blocks
+from loynes.kernels.engine import Array, Engine, Ints, PairState, Sandwich, whole_blocks
 from loynes.model.cluster import Model
 from loynes.stationary.certificate import Certificate
 from loynes.threshold.controls import Mix

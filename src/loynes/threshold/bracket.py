@@ -20,7 +20,7 @@ import numpy as np
 
 from loynes.estimate import Estimate
 from loynes.execution.progress import Progress
-from loynes.kernels.reference import whole_blocks
+from loynes.kernels.engine import whole_blocks
 from loynes.threshold.controls import regressed_mean
 from loynes.threshold.outcome import Bracketed, Outcome, bracketed, hol_loss, report
 from loynes.threshold.piles import Heights, Piles, enough_replicas

@@ -19,7 +19,6 @@ Array = NDArray[np.float64]
 MOST_VALUES = 1000
 LARGEST_KEPT = 200
 LAWS = ("empirical", "fit", "exponential", "lognormal")
-PROCESSES = ("auto", "poisson", "renewal", "mmpp", "batch", "trace")
 
 
 def class_tables(trace: Trace, most: int, law: str) -> tuple[list[dict[str, Any]], NDArray[np.int64]]:

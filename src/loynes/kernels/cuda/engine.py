@@ -41,7 +41,8 @@ class CudaEngine:
         cupy()  # says what is missing
         self.bits = bits
 
-    def groups_of(self, replicas: int) -> int:
+    @staticmethod
+    def groups_of(replicas: int) -> int:
         return min(replicas, MOST_GROUPS)
 
     def fitting_replicas(self, table: JobTable) -> int:
@@ -49,7 +50,8 @@ class CudaEngine:
         resident = Kernel("forward", shape_of(table, bits=self.bits), table, 0).resident
         return max(1, resident // MOST_GROUPS) * MOST_GROUPS
 
-    def look_every(self, table: JobTable) -> int:
+    @staticmethod
+    def look_every(table: JobTable) -> int:
         return BLOCK
 
     def first_rows(self, rows: int) -> int:

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from loynes.inputs.arrivals import POISSON, start_places
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.kernels.cpu.engine import PIECES, Piece
-from loynes.kernels.engine import Engine, Ints, Task
+from loynes.kernels.engine import Engine, Ints, Task, whole_blocks
 from loynes.kernels.events.changes import Changes, apply
 from loynes.kernels.events.floor import SPARE, WOKEN, Floor, larger, new_floor
 from loynes.kernels.events.history import put_running_in_line, run_history
 from loynes.kernels.events.loop import Arrivals, Observations, draw, loop_of, new_observations, occupy, run_events
 from loynes.kernels.events.policies import Policy, find_policy
-from loynes.kernels.reference import BLOCK, whole_blocks
+from loynes.kernels.reference import BLOCK
 
 # Jobs that are drawn at a time, and slots to begin with.
 CHUNK = 1 << 14

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,19 +17,23 @@ from loynes.estimators.measures import Measures, bracket
 from loynes.estimators.workloads import SampledWaits
 from loynes.execution.context import Context
 from loynes.inputs.philox import STREAM_PILOT
-from loynes.inputs.tables import JobTable, Needs, job_table, needs_of
+from loynes.inputs.tables import JobTable, Needs, job_table, needs_of, rarest
 from loynes.kernels.cpu.threads import cores
 from loynes.kernels.engine import Array, Engine, Ints
 from loynes.kernels.shape import step_cost
 from loynes.kernels.tally import BINS, Tally, sum_of
 from loynes.model import Model
-from loynes.stationary.backward import Samples, backward_samples, initial_length, rarest
+from loynes.questions.answering.thresholds import JudgedRate
+from loynes.stationary.backward import Samples, backward_samples, initial_length
 from loynes.stationary.certificate import Certificate, NoCertificate
 from loynes.stationary.forward import Chains
 from loynes.stationary.majorant import certify
 from loynes.stationary.perfect import perfect_samples
 from loynes.stationary.sandwich import Pairs
 from loynes.stationary.sandwich import burn_in as sandwich_burn_in
+
+if TYPE_CHECKING:
+    from loynes.questions.evaluate import Evaluate
 
 LEAST_REPLICAS = 32
 # Pairs of chains that are run through the burn-in, as far as so many jobs go.
@@ -84,16 +88,21 @@ def cpu_seconds(table: JobTable, load: float, precision: float, samples: int | N
 class Methods:
     """The methods to evaluate a model at a rate, and what they share."""
 
-    model: Model
-    rate: float
-    threshold: Estimate
-    precision: float
-    samples: int | None
-    exceeds: tuple[float, ...]
-    confidence: float
-    max_jobs: float
-    seed: int
+    q: Evaluate  # the question
+    judged: JudgedRate
     context: Context
+
+    @property
+    def model(self) -> Model:
+        return self.q.model
+
+    @property
+    def rate(self) -> float:
+        return self.judged.rate
+
+    @property
+    def max_jobs(self) -> float:
+        return self._engine.most_jobs if self.q.max_jobs is None else self.q.max_jobs
 
     @cached_property
     def table(self) -> JobTable:
@@ -117,13 +126,13 @@ class Methods:
         if burn_in is None:
             self.context.progress(0.0, "pilot: how long the two chains take to meet")
             burn_in = sandwich_burn_in(
-                self.model, self.rate, certificate, seed=self.seed, max_jobs=self.max_jobs, engine=self._engine
+                self.model, self.rate, certificate, seed=self.q.seed, max_jobs=self.max_jobs, engine=self._engine
             )
         replicas = self._replicas(replicas, burn_in)
         # Pairs beyond the replicas only go through the burn-in: more of them bear witness to the distance.
         room = USUAL_BYTES // (16 * self.table.servers)
         witnesses = max(replicas, min(WITNESSES, WITNESS_JOBS // max(burn_in, 1), room))
-        pairs = Pairs(self.model, self.rate, certificate, seed=self.seed, replicas=witnesses, engine=self._engine)
+        pairs = Pairs(self.model, self.rate, certificate, seed=self.q.seed, replicas=witnesses, engine=self._engine)
         if burn_in:
             self.context.progress(0.0, f"burning in {burn_in} jobs, from below and from above")
             pairs.run(burn_in)
@@ -144,7 +153,7 @@ class Methods:
             return sum_of([*both, parts[-2].tally]), sum_of([*both, parts[-1].tally])
 
         measures, jobs = self._observe(parts, tallies, replicas, max(burn_in, LEAST_OBSERVED))
-        distance = pairs.distance(self.confidence)
+        distance = pairs.distance(self.q.confidence)
         certificate = replace(certificate, burn_in=pairs.position, distance=distance)
         warnings: tuple[str, ...] = ()
         if apart.size > 0.05 * replicas:
@@ -178,7 +187,7 @@ class Methods:
             self.table,
             self.needs,
             self.model.mean_service,
-            seed=self.seed,
+            seed=self.q.seed,
             replicas=replicas,
             rows=rows,
             workload=workload,
@@ -212,12 +221,12 @@ class Methods:
         stride, begin = chains[0].stride, chains[0].position
         # Whatever is rare must have been seen, or the replicas agree on a world without it.
         rare = min(OFTEN / (rarest(self.table) * replicas), self.max_jobs / replicas)
-        more = -(-self.samples // replicas) * stride if self.samples else max(first, int(rare))
+        more = -(-self.q.samples // replicas) * stride if self.q.samples else max(first, int(rare))
         while True:
             for chain in chains:
                 chain.observe(more)
             jobs = sum(chain.jobs for chain in chains)
-            waits = [from_chains.overall_wait(tally, self.needs, self.confidence) for tally in tallies()]
+            waits = [from_chains.overall_wait(tally, self.needs, self.q.confidence) for tally in tallies()]
             wait = bracket(waits[0], waits[-1])
             self._report(wait, 1.0)
             if self._enough(wait, jobs):
@@ -225,7 +234,7 @@ class Methods:
             observed = chains[0].position - begin
             more = int(max(stride, min(observed * self._growth(wait), (self.max_jobs - jobs) / replicas)))
         measures = [
-            from_chains.measures(self.model, self.rate, self.needs, tally, self.confidence, self.exceeds)
+            from_chains.measures(self.model, self.rate, self.needs, tally, self.q.confidence, self.q.exceeds)
             for tally in tallies()
         ]
         return bracket(measures[0], measures[-1]), jobs
@@ -239,12 +248,7 @@ class Methods:
         longest = max(initial_length(self.table), int(self.max_jobs / (4 * PILOT_SAMPLES)))
         try:
             batches = backward_samples(
-                self.table,
-                PILOT_SAMPLES,
-                seed=self.seed,
-                stream=STREAM_PILOT,
-                longest=longest,
-                engine=self._engine,
+                self.table, PILOT_SAMPLES, seed=self.q.seed, stream=STREAM_PILOT, longest=longest, engine=self._engine
             )
             return PILOT_MARGIN * max(int(batch.length.max()) for batch in batches)
         except SamplingError:
@@ -261,7 +265,7 @@ class Methods:
 
         def batches(first: int, count: int) -> Iterator[Samples]:
             return perfect_samples(
-                self.table, certificate, count, delta=delta, seed=self.seed, first=first, engine=self._engine
+                self.table, certificate, count, delta=delta, seed=self.q.seed, first=first, engine=self._engine
             )
 
         measures, count, jobs, details = self._gather(batches)
@@ -272,7 +276,7 @@ class Methods:
 
         def batches(first: int, count: int) -> Iterator[Samples]:
             options: dict[str, Any] = {"initial": initial, "confirmations": confirmations, "engine": self._engine}
-            return backward_samples(self.table, count, seed=self.seed, first=first, **options)
+            return backward_samples(self.table, count, seed=self.q.seed, first=first, **options)
 
         measures, count, jobs, details = self._gather(batches)
         details["confirmations"] = confirmations
@@ -280,11 +284,11 @@ class Methods:
 
     def _gather(self, batches: Callable[[int, int], Iterator[Samples]]) -> tuple[Measures, int, int, dict[str, Any]]:
         """Samples until the overall mean wait is known well enough; measures, how many, jobs simulated, details."""
-        sampled = SampledWaits(self.table, self.needs, self.seed)
+        sampled = SampledWaits(self.table, self.needs, self.q.seed)
         lengths: list[np.ndarray] = []
         doublings: list[np.ndarray] = []
         count = jobs = 0
-        more = self.samples or max(FIRST_SAMPLES, self._engine.fitting_replicas(self.table))
+        more = self.q.samples or max(FIRST_SAMPLES, self._engine.fitting_replicas(self.table))
         while True:
             for batch in batches(count, more):
                 sampled.add(batch.workload)
@@ -292,8 +296,8 @@ class Methods:
                 doublings.append(batch.doublings)
                 count += len(batch.length)
                 jobs += batch.jobs
-                wait = sampled.overall_wait(self.confidence)
-                self._report(wait, count / self.samples if self.samples else 1.0)
+                wait = sampled.overall_wait(self.q.confidence)
+                self._report(wait, count / self.q.samples if self.q.samples else 1.0)
             if self._enough(wait, jobs):
                 break
             more = int(max(1, min(count * self._growth(wait), (self.max_jobs - jobs) * count / jobs)))
@@ -304,7 +308,7 @@ class Methods:
             "doublings": {str(d): int(np.count_nonzero(doubled == d)) for d in np.unique(doubled)},
         }
         measures = from_samples.measures(
-            self.model, self.rate, self.table, sampled, self.seed, self.confidence, self.exceeds
+            self.model, self.rate, self.table, sampled, self.q.seed, self.q.confidence, self.q.exceeds
         )
         return measures, count, jobs, details
 
@@ -313,12 +317,7 @@ class Methods:
     def _certify(self) -> Certificate | NoCertificate:
         self.context.progress(0.0, "certificate: what bounds the workload from above")
         return certify(
-            self.model,
-            self.rate,
-            self.threshold,
-            seed=self.seed,
-            max_jobs=self.max_jobs,
-            context=self.context,
+            self.model, self.rate, self.judged.threshold, seed=self.q.seed, max_jobs=self.max_jobs, context=self.context
         )
 
     def _uncertified(self, outcome: Outcome, none: NoCertificate) -> Outcome:
@@ -327,17 +326,17 @@ class Methods:
 
     def _excess(self, wait: Estimate) -> float:
         """The half-width over the one wanted."""
-        return wait.half_width / (self.precision * max(wait.estimate, NEGLIGIBLE * self.model.mean_service))
+        return wait.half_width / (self.q.precision * max(wait.estimate, NEGLIGIBLE * self.model.mean_service))
 
     def _enough(self, wait: Estimate, jobs: int) -> bool:
-        return self.samples is not None or self._excess(wait) <= 1 or jobs >= self.max_jobs
+        return self.q.samples is not None or self._excess(wait) <= 1 or jobs >= self.max_jobs
 
     def _growth(self, wait: Estimate) -> float:
         """How much to add to what was seen, as a part of it: half-widths fall with its square root. At most triple."""
         return min(3.0, 1.1 * self._excess(wait) ** 2 - 1.0)
 
     def _report(self, wait: Estimate, share: float) -> None:
-        if not self.samples:
+        if not self.q.samples:
             share = min(0.99, max(self._excess(wait), 1.0) ** -2)
         self.context.progress(share, f"mean wait {wait.estimate:.5g} ±{wait.half_width:.2g} ({wait.relative:.2%})")
 
@@ -351,10 +350,10 @@ class Methods:
                 f"the rarest class, or branch of a law, is expected only {expected:.2g} times in {outcome.jobs:.3g} "
                 "jobs: what it causes may be missing from these intervals",
             )
-        if not self.samples and wait.estimate > 0 and self._excess(wait) > 1:
+        if not self.q.samples and wait.estimate > 0 and self._excess(wait) > 1:
             texts += (
                 f"stopped at {outcome.jobs:.3g} jobs with a relative half-width of {wait.relative:.2g} of the mean "
-                f"wait, above the precision {self.precision:g}; allow more with --max-jobs",
+                f"wait, above the precision {self.q.precision:g}; allow more with --max-jobs",
             )
         if wait.estimate == 0:
             texts += (

@@ -39,11 +39,7 @@ class Order:
 
 
 def order_of(
-    policy: PolicyLike,
-    numbers: Mapping[str, int | None],
-    inflation: float = 1.0,
-    *,
-    strictly: bool = True,
+    policy: PolicyLike, numbers: Mapping[str, int | None], inflation: float = 1.0, *, strictly: bool = True
 ) -> Order:
     """A policy with its number, by the number's name; strictly, one that means nothing to it is refused."""
     rule = find_policy(policy)

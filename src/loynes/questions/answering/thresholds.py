@@ -10,7 +10,7 @@ from loynes.errors import UnstableError, UsageError
 from loynes.estimate import Estimate
 from loynes.execution.context import Context
 from loynes.inputs.tables import job_table, needs_of
-from loynes.kernels.reference import whole_blocks
+from loynes.kernels.engine import whole_blocks
 from loynes.model import Model
 from loynes.results.records.threshold import Threshold
 from loynes.stationary.backward import initial_length
@@ -198,3 +198,17 @@ def stated_rate(model: Model, rate: float | None) -> float:
 def unjudged_rate(model: Model, rate: float) -> JudgedRate:
     """A rate whose threshold nobody asked for."""
     return JudgedRate(rate, Estimate(math.nan, 0.0, model.ideal), "not asked for", ())
+
+
+def moment_warnings(model: Model) -> tuple[str, ...]:
+    """A finite k-th moment of the wait needs a finite (k+1)-th of the service; an interval needs twice the moment."""
+    highest = model.highest_moment
+    if highest >= 5:
+        return ()
+    which = next(c.label for c in model.classes if c.service.highest_moment == highest)
+    start = f"class {which!r}: the service has finite moments only up to {int(highest)}, so "
+    if highest < 2:
+        return (start + "the mean wait may be infinite, and no mean, variance or interval of it can be trusted",)
+    if highest < 3:
+        return (start + "the interval of the mean wait cannot be trusted, and the variance may be infinite",)
+    return (start + "the interval of the wait's variance cannot be trusted",)

@@ -25,9 +25,7 @@ class AboutLog(Question):
     positional: ClassVar[tuple[str, ...]] = ("trace",)
 
     trace: Annotated[
-        Any,
-        PlainSerializer(_source),
-        Option("A job log: SWF, Slurm's sacct -P, CSV or Parquet; .gz too.", "TRACE"),
+        Any, PlainSerializer(_source), Option("A job log: SWF, Slurm's sacct -P, CSV or Parquet; .gz too.", "TRACE")
     ]
     servers: Annotated[
         int | None, Field(ge=1), Option("How many servers.", default="what the log's header says", unit="servers")

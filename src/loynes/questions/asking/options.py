@@ -116,9 +116,7 @@ Load = Annotated[
 ]
 Precision = Annotated[float, Field(gt=0, lt=1), Option("Relative half-width of the overall mean wait to reach.")]
 Samples = Annotated[
-    int | None,
-    Field(ge=2, le=2**32 - 1),
-    Option("Instead: so many observed arrivals (at least) or samples."),
+    int | None, Field(ge=2, le=2**32 - 1), Option("Instead: so many observed arrivals (at least) or samples.")
 ]
 Exceeds = Annotated[
     tuple[float, ...],
@@ -127,9 +125,7 @@ Exceeds = Annotated[
 ]
 Confidence = Annotated[float, Field(gt=0, lt=1), Option("Confidence of every interval.")]
 Replicas = Annotated[
-    int | None,
-    Field(ge=2, le=100_000),
-    Option("Independent chains (sandwich, forward).", default="128, on a GPU more"),
+    int | None, Field(ge=2, le=100_000), Option("Independent chains (sandwich, forward).", default="128, on a GPU more")
 ]
 BurnIn = Annotated[
     int | None,
@@ -137,9 +133,7 @@ BurnIn = Annotated[
     Option("Jobs to discard in each chain (sandwich, forward).", default="by a pilot", unit="jobs"),
 ]
 Confirmations = Annotated[
-    int | None,
-    Field(ge=1, le=8),
-    Option("Equal doublings in a row a sample must show (backward).", default="1"),
+    int | None, Field(ge=1, le=8), Option("Equal doublings in a row a sample must show (backward).", default="1")
 ]
 InitialLength = Annotated[
     int | None,
@@ -147,9 +141,7 @@ InitialLength = Annotated[
     Option("First past to try, in jobs (backward).", default="by the model", unit="jobs"),
 ]
 Delta = Annotated[
-    float | None,
-    Field(gt=0, lt=0.1),
-    Option("How likely a perfect sample may be none (perfect).", default="1e-9"),
+    float | None, Field(gt=0, lt=0.1), Option("How likely a perfect sample may be none (perfect).", default="1e-9")
 ]
 MaxJobs = Annotated[
     float | None,

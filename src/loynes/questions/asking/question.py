@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Literal, Self, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, SkipValidation, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 
 from loynes.errors import UsageError
@@ -13,6 +13,9 @@ from loynes.execution.context import Context
 from loynes.model import Model, load
 from loynes.questions.asking.options import Option
 from loynes.results.base import Result
+
+# A model that the question has loaded, and that was validated then.
+LoadedModel = Annotated[Model, SkipValidation]
 
 _QUESTIONS: dict[str, type[Question]] = {}
 
@@ -40,9 +43,9 @@ class Question(BaseModel):
         """Models may be given by name, path or as a dictionary; a discipline that is asked for becomes the model's."""
         if "model" not in cls.model_fields:
             return data
-        model = load(data["model"]) if "model" in data else None
-        if model is None:
+        if "model" not in data:
             raise UsageError("which model? Give a model file or a built-in name")
+        model = data["model"] if isinstance(data["model"], Model) else load(data["model"])
         discipline = data.get("discipline")
         if discipline in get_args(get_args(cls.model_fields["discipline"].annotation)[0]) if discipline else False:
             return {k: v for k, v in data.items() if k != "discipline"} | {"model": model.with_discipline(discipline)}

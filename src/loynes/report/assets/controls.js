@@ -124,18 +124,18 @@ function mount(figure, spec) {
   (spec.series || []).forEach((series, i) => series.shown === false && state.hidden.add(i));
   const controls = add(figure, "div", { class: "controls" });
   const canvas = add(figure, "div", { class: "canvas" });
-  const told = `Chart: ${spec.title}. The arrow keys go from value to value; the tables below have all numbers.`;
-  const svg = draw(canvas, "svg", { role: "img", tabindex: "0", "aria-label": told });
+  const text = `Chart: ${spec.title}. The arrow keys go from value to value; the tables below have all numbers.`;
+  const svg = draw(canvas, "svg", { role: "img", tabindex: "0", "aria-label": text });
   let [hits, width] = [[], 0];
   const hide = tooltips(canvas, svg, () => hits);
   const redraw = () => {
     hide();
     svg.replaceChildren();
-    const found = chart.draw(spec, state, svg, width);
-    hits = found.hits;
-    svg.setAttribute("viewBox", `0 0 ${width} ${found.height}`);
+    const drawing = chart.draw(spec, state, svg, width);
+    hits = drawing.hits;
+    svg.setAttribute("viewBox", `0 0 ${width} ${drawing.height}`);
     svg.setAttribute("width", width);
-    svg.setAttribute("height", found.height);
+    svg.setAttribute("height", drawing.height);
   };
   const rebuild = () => {
     controls.replaceChildren();

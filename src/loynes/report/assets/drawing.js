@@ -18,7 +18,7 @@ const add = (parent, name, attributes, text) => put(parent, null, name, attribut
 const finite = (x) => typeof x === "number" && Number.isFinite(x);
 
 // As many digits as the interval supports, between three and six.
-function said(value, half) {
+function written(value, half) {
   if (!finite(value)) return "–";
   if (value === 0) return "0";
   const size = Math.abs(value);
@@ -33,9 +33,9 @@ function interval(value, confidence) {
   if (low === middle && high === middle) return "exact";
   const sure = finite(confidence) ? `${Number((100 * confidence).toPrecision(7))}% ` : "";
   const half = finite(low) && finite(high) ? (high - low) / 2 : undefined;
-  if (finite(low) && finite(high)) return `${sure}interval ${said(low, half)} to ${said(high, half)}`;
-  if (finite(low)) return `${sure}at least ${said(low)}`;
-  return finite(high) ? `${sure}at most ${said(high)}` : "no interval";
+  if (finite(low) && finite(high)) return `${sure}interval ${written(low, half)} to ${written(high, half)}`;
+  if (finite(low)) return `${sure}at least ${written(low)}`;
+  return finite(high) ? `${sure}at most ${written(high)}` : "no interval";
 }
 
 const halfOf = (value) => (finite(value[1]) && finite(value[2]) ? (value[2] - value[1]) / 2 : undefined);

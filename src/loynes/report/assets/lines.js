@@ -15,7 +15,7 @@ function seriesStyle(i) {
 
 const same = (a, b) => a === b;
 const distinct = (values) => values.filter((v, i) => values.findIndex((w) => same(v, w)) === i);
-const valueText = (v) => (finite(v) ? said(v) : String(v));
+const valueText = (v) => (finite(v) ? written(v) : String(v));
 
 function verticalAxis(svg, scale, left, right) {
   for (const tick of scale.ticks) {
@@ -99,7 +99,7 @@ function limitLine(spec, limit, count, svg, across, top, bottom, width) {
   const x = across.at(limit.at);
   const colour = limit.series === null ? "" : seriesStyle(limit.series).colour;
   draw(svg, "line", { class: `limit ${colour}`, x1: x, x2: x, y1: top - 4, y2: bottom });
-  const text = `${limit.label} ${said(limit.at)}`;
+  const text = `${limit.label} ${written(limit.at)}`;
   if (count === 1) {
     draw(svg, "text", { class: "limit-name", x, y: 12, "text-anchor": x > width * 0.6 ? "end" : "middle" }, text);
   }
@@ -151,8 +151,8 @@ function oneLine(spec, state, svg, i, points, place, valueOf, across, up) {
       }
       if (spec.marks) mark(group, style.shape, x, y, i ? 3.6 : 4.2, "");
       const at = spec.vary.map((name, k) => `${name} ${valueText(point.config[k])}`).join(", ");
-      const told = `${spec.measures[state.measure]}: ${said(value[0], halfOf(value))}`;
-      hits.push(around(x, y, 4, [`${spec.series[i].label}, ${at}`, told, interval(value, spec.confidence)]));
+      const text = `${spec.measures[state.measure]}: ${written(value[0], halfOf(value))}`;
+      hits.push(around(x, y, 4, [`${spec.series[i].label}, ${at}`, text, interval(value, spec.confidence)]));
     }
   }
   return hits;
@@ -223,8 +223,8 @@ function oneStaircase(spec, svg, one, spans, across, up) {
     const [x0, x1, y0, y] = [across.at(from), across.at(to), up.at(spans[k][0]), up.at(spans[k][1])];
     path += `${path ? "L" : "M"}${x0} ${y}L${x1} ${y}`;
     area += `M${x0} ${y0}L${x0} ${y}L${x1} ${y}L${x1} ${y0}Z`;
-    const when = `${said(from)} to ${said(to)} ${spec.axis.split(" ")[0]}`;
-    hits.push({ x0, x1, y0: y - 3, y1: y + 3, lines: [one.label, said(value), when] });
+    const when = `${written(from)} to ${written(to)} ${spec.axis.split(" ")[0]}`;
+    hits.push({ x0, x1, y0: y - 3, y1: y + 3, lines: [one.label, written(value), when] });
   });
   if (area) draw(group, "path", { class: "band", d: area });
   if (path) draw(group, "path", { class: "line", d: path });

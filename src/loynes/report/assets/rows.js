@@ -83,7 +83,7 @@ function dot(spec, svg, scale, row, m, value, y) {
     mark(group, SHAPES[m % SHAPES.length], scale.at(middle), y, 5.2, "");
   }
   const label = spec.measures.length > 1 ? `${spec.measures[m]}: ` : "";
-  const lines = [row.label, `${label}${said(middle, halfOf(value))}`, interval(value, spec.confidence)];
+  const lines = [row.label, `${label}${written(middle, halfOf(value))}`, interval(value, spec.confidence)];
   if (unsure) lines.push("may be no difference");
   return [around(scale.log && !(middle > 0) ? scale.at(scale.low) + 5 : scale.at(middle), y, 5, lines)];
 }
@@ -98,7 +98,7 @@ function boundary(spec, svg, scale, top, bottom, width) {
   const x = scale.at(spec.bound);
   draw(svg, "line", { class: "limit", x1: x, x2: x, y1: top - 6, y2: bottom });
   const anchor = x > width * 0.7 ? "end" : x < width * 0.2 ? "start" : "middle";
-  draw(svg, "text", { class: "limit-name", x, y: top - 11, "text-anchor": anchor }, `bound ${said(spec.bound)}`);
+  draw(svg, "text", { class: "limit-name", x, y: top - 11, "text-anchor": anchor }, `bound ${written(spec.bound)}`);
 }
 
 CHARTS.parts = {
@@ -107,6 +107,7 @@ CHARTS.parts = {
     let y = 4;
     for (const bar of spec.bars) {
       const scale = linear(0, bar.total, 0, width, 5);
+      const amount = (v, half) => (bar.total === 1 ? `${Number((100 * v).toPrecision(3))}%` : written(v, half)); // parts of 1 are shares
       const many = spec.bars.length > 1;
       if (many) {
         draw(svg, "text", { class: "name", x: 0, y: y + 12 }, shortened(bar.label, Math.floor(width / 8)));
@@ -121,10 +122,10 @@ CHARTS.parts = {
         const [x0, x1] = [scale.at(from), scale.at(Math.min(from + value, bar.total))];
         const group = draw(svg, "g", { class: `part ${part.colour}` });
         draw(group, "rect", { x: x0, y, width: Math.max(x1 - x0, 0.5), height: 34 });
-        const share = `${((100 * value) / bar.total).toPrecision(3)}% of ${said(bar.total)} ${bar.label}`;
+        const share = bar.total === 1 ? bar.label : `${((100 * value) / bar.total).toPrecision(3)}% of ${written(bar.total)} ${bar.label}`;
         const exact = part.value[1] === value && high === value;
-        hits.push({ x0, x1, y0: y, y1: y + 34, lines: [part.label, said(value), ...(exact ? [] : [interval(part.value)]), share] });
-        const text = `${part.label} ${said(value, exact ? undefined : halfOf(part.value))}`;
+        hits.push({ x0, x1, y0: y, y1: y + 34, lines: [part.label, amount(value), ...(exact ? [] : [interval(part.value)]), share] });
+        const text = `${part.label} ${amount(value, exact ? undefined : halfOf(part.value))}`;
         const name = draw(svg, "text", { class: "name" }, text);
         const wide = name.getComputedTextLength() + 18;
         if (key && key + wide > width) [key, line] = [0, line + 22];

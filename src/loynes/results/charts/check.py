@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from loynes.estimate import Estimate
 from loynes.model.cluster import Model
 from loynes.results.charts.chart import Bar, Chart, Part, Parts
 from loynes.results.charts.register import charts_for
+from loynes.results.records.check import Check
 
 # Classes that a bar shows; the smallest are put together.
 MOST = 7
 
 
-class HasModel(Protocol):
-    """A checked model."""
-
-    @property
-    def model(self) -> Model: ...
-
-
-@charts_for("Check")
-def charts(result: HasModel) -> list[Chart]:
+@charts_for(Check)
+def charts(result: Check) -> list[Chart]:
     model = result.model
     jobs = {c.label: c.probability for c in model.classes}
     bars = [_bar("of all jobs", jobs)]

@@ -13,8 +13,9 @@ import numpy as np
 from loynes.errors import UsageError
 from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS
-from loynes.results.charts import charts_of
+from loynes.results.base import Result
 from loynes.results.charts.chart import SHOWN_AT_FIRST, Bar, Chart, Lines, Parts, Place, Row, Rows, Steps, decades
+from loynes.results.charts.register import charts_of
 from loynes.results.files import whole_file
 from loynes.results.table import shown
 
@@ -53,7 +54,7 @@ def draw(chart: Chart, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def picture(result: object, ax: Axes | None = None, **options: Any) -> Axes:
+def picture(result: Result, ax: Axes | None = None, **options: Any) -> Axes:
     """The first of a result's charts, which is its picture; options are those of the function that makes them."""
     charts = charts_of(result, **options)
     if not charts:
@@ -61,7 +62,7 @@ def picture(result: object, ax: Axes | None = None, **options: Any) -> Axes:
     return draw(charts[0], ax)
 
 
-def save_picture(result: object, path: str | Path) -> None:
+def save_picture(result: Result, path: str | Path) -> None:
     """A result's picture as a .png, .svg or .pdf file, the same bytes for the same result."""
     plt = pyplot()
     ending = Path(path).suffix.lower().removeprefix(".")
@@ -125,7 +126,7 @@ def _rows(chart: Rows, ax: Axes) -> None:
     if chart.zero:
         ax.axhline(0.0, color="black", linewidth=0.9)
     else:
-        ax.set_ylim(bottom=0)
+        ax.set_ylim(0.0, 1.06 * ax.get_ylim()[1])
     if chart.bound is not None:
         low, high = ax.get_ylim()
         high = max(high, 1.15 * chart.bound)
@@ -135,7 +136,7 @@ def _rows(chart: Rows, ax: Axes) -> None:
         ax.set_ylim(low, high)
     ax.set_ylabel(chart.axis)
     _title(ax, chart.picture_title)
-    if len(measures) > 1:
+    if len(measures) > 1 and ax.containers:
         ax.legend(frameon=False)
 
 
@@ -169,7 +170,9 @@ def _parts(chart: Parts, ax: Axes) -> None:
     ax.set_xlim(0, 1)
     ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0%", "25%", "50%", "75%", "100%"])
     ax.grid(visible=False, axis="y")
-    ax.legend(frameon=False, ncols=min(len(labels), 2 if one else 4), loc="upper center", bbox_to_anchor=(0.5, -0.18))
+    if labels:
+        columns = 2 if one else 3 if max(map(len, labels)) > 12 else 6
+        ax.legend(frameon=False, ncols=columns, loc="upper center", bbox_to_anchor=(0.5, -0.18))
     _title(ax, chart.picture_title)
 
 
@@ -193,7 +196,8 @@ def _lines(chart: Lines, ax: Axes) -> None:
         at = float(words.index(str(point.config[across]))) if words else float(point.config[across])
         for series, value in enumerate(point.values[chart.first[0]]):
             if series in drawn and value is not None:
-                lines.setdefault(_name(chart, point, series, len(drawn)), []).append((at, value))
+                name = chart.measures[chart.first[0]] if len(chart.first) > 1 else _name(chart, point, series, drawn)
+                lines.setdefault(name, []).append((at, value))
     colours = bands(ax, lines, chart.log, "" if chart.marks else "none")
     for limit in chart.limits:
         if limit.axis == across and not words:
@@ -214,7 +218,7 @@ def _lines(chart: Lines, ax: Axes) -> None:
         ax.legend(frameon=False, fontsize="small", ncols=2 if len(lines) > 6 else 1)
 
 
-def _name(chart: Lines, point: Place, series: int, drawn: int) -> str:
+def _name(chart: Lines, point: Place, series: int, drawn: tuple[int, ...]) -> str:
     """A line's name: its series, and the setting of what else is varied."""
     others = [
         f"{name.rsplit('.', 1)[-1]} {value if isinstance(value, str) else f'{value:g}'}"
@@ -223,7 +227,7 @@ def _name(chart: Lines, point: Place, series: int, drawn: int) -> str:
     ]
     if not others:
         return chart.series[series]
-    return ", ".join(others) if drawn == 1 else f"{chart.series[series]} {', '.join(others)}"
+    return ", ".join(others) if len(drawn) == 1 else f"{chart.series[series]} {', '.join(others)}"
 
 
 def _beside(chart: Lines, ax: Axes, series: int) -> None:
@@ -236,7 +240,6 @@ def _beside(chart: Lines, ax: Axes, series: int) -> None:
     _band(right, line, COLOURS[1], MARKERS[1], label)
     right.set_ylim(bottom=0)
     right.set_ylabel(label)
-    ax.lines[0].set_label(chart.measures[chart.first[0]])
     _legend_above(chart.picture_title, ax, right)
 
 
@@ -312,7 +315,8 @@ def _steps(chart: Steps, ax: Axes) -> None:
             floor = top
         if panel.top is not None:
             ax.axhline(panel.top, color="black", linewidth=0.8)
-        ax.set_ylim(0, None if panel.top is None else 1.05 * panel.top)
+        highest = float(np.nanmax(floor, initial=0.0)) if panel.top is None else panel.top
+        ax.set_ylim(0, 1.05 * highest or 1.0)
         ax.set_ylabel(panel.unit if len(panel.series) > 1 else panel.series[0].label)
     both[0].set_xlabel(chart.axis)
     _legend_above(chart.picture_title, *both)

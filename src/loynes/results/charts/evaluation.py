@@ -25,7 +25,7 @@ def waits(
         title="Waits by class",
         picture_title=title,
         axis=f"wait ({unit})",
-        measures=tuple(metric.label for metric in WAITS),
+        measures=tuple(metric.column for metric in WAITS),
         rows=tuple(rows),
         first=(0, 2),
         pinned=1,

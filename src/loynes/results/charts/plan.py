@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from loynes.estimate import Estimate
 from loynes.results.charts.chart import Chart, Row, Rows
 from loynes.results.charts.evaluation import servers, waits
@@ -14,10 +16,9 @@ from loynes.results.records.plan import Goal, Plan
 @charts_for(Plan)
 def charts(result: Plan) -> list[Chart]:
     at = result.named(result.answer)
-    detail: list[Chart] = [
-        waits(result.meets, f"{result.model.label}: waits at {at}", result.confidence),
-        servers(units_of(result.meets.model), result.meets.system),
-    ]
+    by_class = waits(result.meets, f"{result.model.label}: waits at {at}", result.confidence)
+    use = servers(units_of(result.meets.model), result.meets.system)
+    detail = [replace(chart, title=f"{chart.title} at {at}") for chart in (by_class, use)]
     several = [_together(result)] if len(result.objectives) > 1 else []
     return [*several, *(_objective(result, goal) for goal in result.objectives), *detail]
 

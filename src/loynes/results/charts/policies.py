@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from loynes.estimate import Estimate
 from loynes.results.charts.chart import Chart, Limit, Lines, Place, Row, Rows, decades
 from loynes.results.charts.measures import SYSTEM, TIMES, named
@@ -48,6 +50,7 @@ def _over_rates(result: PolicyComparison) -> Lines:
         limits=tuple(
             Limit(limit.rate.estimate, f"{name} can carry", 0, result.policies.index(name))
             for name, limit in result.limits.items()
+            if math.isfinite(limit.rate.estimate)
         ),
         log=decades(means, 20.0),
         confidence=result.confidence,

@@ -1,32 +1,62 @@
-"""Which charts belong to which result: every file of this folder enters its own."""
+"""Registers of functions by the class of result they are for, filled where each function is defined."""
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Callable
-from typing import Any, TypeVar, overload
+from importlib import import_module
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
+from loynes.errors import UsageError
+from loynes.results.base import Result
 from loynes.results.charts.chart import Chart
 
-R = TypeVar("R")
-F = TypeVar("F", bound=Callable[..., list[Chart]])
-Make = Callable[..., list[Chart]]
-_MAKERS: dict[str, Callable[..., list[Chart]]] = {}
+R = TypeVar("R", bound=Result)
+P = ParamSpec("P")
+Made = TypeVar("Made")
 
 
-@overload
-def charts_for(kind: type[R]) -> Callable[[Make], Make]: ...
-@overload
-def charts_for(kind: str) -> Callable[[F], F]: ...
-def charts_for(kind: type[Any] | str) -> Callable[[F], F]:
-    """Enter the function that makes the charts of a class of results (by its name, where it lives in a later room)."""
+class Register(Generic[Made]):
+    """What is made of a result: charts, or a page."""
 
-    def enter(make: F) -> F:
-        _MAKERS[kind if isinstance(kind, str) else kind.__name__] = make
-        return make
+    def __init__(self) -> None:
+        self._makers: dict[type[Result], Callable[..., Made]] = {}
 
-    return enter
+    def enter(self, kind: type[R]) -> Callable[[Callable[Concatenate[R, P], Made]], Callable[Concatenate[R, P], Made]]:
+        """Enter the function for a class of results."""
+
+        def take(make: Callable[Concatenate[R, P], Made]) -> Callable[Concatenate[R, P], Made]:
+            self._makers[kind] = make
+            return make
+
+        return take
+
+    def make(self, result: Result, **options: Any) -> Made | None:
+        """What the function for this result makes of it; None where there is no such function."""
+        makers = (self._makers[kind] for kind in type(result).__mro__ if kind in self._makers)
+        make = next(makers, None)
+        return None if make is None else make(result, **options)
+
+    @property
+    def kinds(self) -> set[type[Result]]:
+        """The classes that have a function."""
+        return set(self._makers)
 
 
-def maker_of(result: object) -> Callable[..., list[Chart]] | None:
-    """The function that makes a result's charts; None where there is none."""
-    return next((_MAKERS[kind.__name__] for kind in type(result).__mro__ if kind.__name__ in _MAKERS), None)
+CHARTS: Register[list[Chart]] = Register()
+charts_for = CHARTS.enter
+
+
+def load_modules(package: str) -> None:
+    """Every module of a package is loaded, and so enters what it has."""
+    for module in pkgutil.iter_modules(import_module(package).__path__):
+        import_module(f"{package}.{module.name}")
+
+
+def charts_of(result: Result, **options: Any) -> list[Chart]:
+    """The charts of any result, the first of which is its picture; a sweep has options."""
+    load_modules("loynes.results.charts")
+    charts = CHARTS.make(result, **options)
+    if charts is None:
+        raise UsageError("there is no picture of this kind of result")
+    return charts

@@ -1,23 +1,22 @@
-"""Charts of a file of samples: what bounds the workload's tail, and how loaded the cluster is."""
+"""Charts of a file of samples: how long until servers are free, and what bounds the workload's tail."""
 
 from __future__ import annotations
 
-from loynes.estimate import Estimate
 from loynes.results.charts import certified
-from loynes.results.charts.chart import Bar, Chart, Part, Parts
+from loynes.results.charts.chart import Chart, Row, Rows
 from loynes.results.charts.register import charts_for
 from loynes.results.records.samples import SampleFile
 
 
 @charts_for(SampleFile)
 def charts(result: SampleFile) -> list[Chart]:
-    limit = result.threshold
-    room = Estimate(limit.estimate - result.rate, limit.low - result.rate, limit.high - result.rate)
-    parts = (Part("arrival rate", Estimate.exact(result.rate), "busy"), Part("room up to the limit", room, "idle"))
-    title = "The rate, of what the cluster can take"
-    load = Parts(
-        title=title,
-        picture_title=f"{result.model.label}: {title[0].lower()}{title[1:]}",
-        bars=(Bar("jobs a unit of time", limit.estimate, parts),),
+    levels = Rows(
+        title="How long until servers are free",
+        picture_title=f"{result.model.label}, rate {result.rate:.4g}: how long until servers are free",
+        axis="mean time (units of time)",
+        measures=("mean time",),
+        rows=tuple(Row(f"{level.servers} {level.kind}", (level.time,)) for level in result.levels),
+        confidence=0.99,
+        note="As an arriving job sees it, on average over the samples.",
     )
-    return [*([] if result.certificate is None else certified.charts(result.certificate)), load]
+    return [levels, *([] if result.certificate is None else certified.bound(result.certificate))]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from loynes.errors import UsageError
@@ -34,14 +33,17 @@ def lines(
     combination of the others.
     """
     x = x or next((name for name in RATES if name in result.vary), result.vary[0])
-    if x not in (*result.vary, *RATES):
-        raise UsageError(f"x {x!r}: must be one of {', '.join(result.vary)}, rate, load")
+    possible = dict.fromkeys((*result.vary, *RATES))
+    if x not in possible:
+        raise UsageError(f"x {x!r}: must be one of {', '.join(possible)}")
     vary = result.vary if x in result.vary else (x, *(name for name in result.vary if name not in RATES))
     answers = [point.result for point in result.points if point.result is not None]
     names = dict.fromkeys(name for one in answers for name, _ in everyone(one))
     series = [name for name in names if not classes or name in classes]
     metrics = _metrics(answers, metric)
-    points = [_place(point, vary, metrics, series) for point in result.points]
+    # Where there is no answer, only what is varied is known.
+    known = [point for point in result.points if point.result is not None or vary == result.vary]
+    points = [_place(point, vary, metrics, series) for point in known]
     chosen = [m.name for m in metrics].index(metric)
     return Lines(
         title="How it changes",
@@ -89,11 +91,8 @@ def _place(point: Point, vary: tuple[str, ...], metrics: list[Metric], series: l
 
 def _value(point: Point, name: str) -> Value:
     """Of what is varied, or of the rate and load that follow."""
-    value = point.config.get(name)
-    if value is None and point.result is not None:
-        value = {"rate": point.result.rate, "load": point.result.load}[name]
-    if value is None:
-        return math.nan
+    derived = {} if point.result is None else {"rate": point.result.rate, "load": point.result.load}
+    value = point.config[name] if name in point.config else derived[name]
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
 
 

@@ -25,12 +25,6 @@ class Check(Result):
     """A validated model and its exact figures."""
 
     command: ClassVar[str] = "check"
-    derived: ClassVar[tuple[str, ...]] = (
-        "ideal", "mean_service", "work", "works", "bottleneck", "special_case", "arrivals", "rate", "offered",
-        "classes", "methods",
-    )  # fmt: skip
-    optional: ClassVar[tuple[str, ...]] = ("works",)
-
     model: SavedModel
     kernel: str
     threshold: KnownThreshold | None  # None where only sampling gives it
@@ -43,48 +37,24 @@ class Check(Result):
     def headline(self) -> str:
         return f"ideal rate {self.model.ideal:.6g}, threshold {self._threshold}"
 
-    @property
-    def ideal(self) -> float:
-        return self.model.ideal
-
-    @property
-    def mean_service(self) -> float:
-        return self.model.mean_service
-
-    @property
-    def work(self) -> float:
-        return self.model.work
-
-    @property
-    def works(self) -> dict[str, float]:
+    def to_dict(self) -> dict[str, Any]:
         m = self.model
-        return dict(zip(m.kinds, m.works, strict=True)) if m.resources else {}
-
-    @property
-    def bottleneck(self) -> str:
-        return self.model.kinds[self.model.bottleneck]
-
-    @property
-    def rate(self) -> float | None:
-        return self.model.rate
-
-    @property
-    def offered(self) -> float | None:
-        return None if self.model.rate is None else self.model.rate * self.model.work
-
-    @property
-    def classes(self) -> dict[str, dict[str, Any]]:
-        return {
+        classes = {
             c.label: {
                 "need": c.any_units,
                 "probability": c.probability,
                 "mean": c.service.mean,
-                "variance": c.service.variance,
-                "highest_moment": c.service.highest_moment,
+                "variance": finite(c.service.variance),
+                "highest_moment": finite(c.service.highest_moment),
                 "light_tail": c.service.light_tail,
             }
-            for c in self.model.classes
+            for c in m.classes
         }
+        works = {"works": dict(zip(m.kinds, m.works, strict=True))} if m.resources else {}
+        figures = {"ideal": m.ideal, "mean_service": m.mean_service, "work": m.work, "rate": m.rate}
+        kind = {"bottleneck": m.kinds[m.bottleneck], "special_case": self.special_case, "arrivals": self.arrivals}
+        offered = {"offered": None if m.rate is None else m.rate * m.work}
+        return super().to_dict() | figures | works | kind | offered | {"classes": classes, "methods": self.methods}
 
     @property
     def methods(self) -> dict[str, str]:
@@ -191,9 +161,9 @@ class Check(Result):
     def tables(self) -> list[Table]:
         return [self.summary, self.figures]
 
-    @property
-    def flat(self) -> Table:
-        return self.summary
+
+def finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def _moment(highest: float) -> str:

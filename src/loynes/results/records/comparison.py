@@ -30,6 +30,7 @@ class Comparison(Result):
     """Two evaluations, and their differences on the same jobs."""
 
     command: ClassVar[str] = "compare"
+    tidy_csv: ClassVar[bool] = True
 
     names: tuple[str, str]
     a: Annotated[Evaluation, Nested]

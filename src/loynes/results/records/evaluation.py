@@ -68,10 +68,6 @@ class Evaluation(Result):
         return Table("certificate", ("quantity", "value"), tuple(rows))
 
     @property
-    def flat(self) -> Table:
-        return self.summary
-
-    @property
     def tidy(self) -> Table:
         return tidy_table(f"{self.model.label}: every metric", self.overall, self.classes, self.system)
 

@@ -127,10 +127,6 @@ class Exact(Result):
         return Table(self.title, ("class", "metric", "value"), tuple(rows))
 
     @property
-    def flat(self) -> Table:
-        return self.summary
-
-    @property
     def footer(self) -> str:
         size = f", {self.states} states" if self.states else ""
         return f"{self.method}{size}, {self.seconds:.1f} s"

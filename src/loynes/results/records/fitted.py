@@ -26,6 +26,7 @@ class FittedModel(Result):
     """A fitted model, and waits of the log itself (replayed, with the noise of its length) beside the model's."""
 
     command: ClassVar[str] = "fit"
+    tidy_csv: ClassVar[bool] = True
     derived: ClassVar[tuple[str, ...]] = ("difference", "agrees")
 
     model: SavedModel

@@ -101,10 +101,6 @@ class Plan(Result):
         return Table(self.title, columns, tuple(rows), ("hol loss", "utilization"))
 
     @property
-    def flat(self) -> Table:
-        return self.summary
-
-    @property
     def tidy(self) -> Table:
         rows = [
             (goal.text, goal.bound, name, *vars(value).values())

@@ -39,6 +39,7 @@ class PolicyComparison(Result):
     """Policies on the same jobs, rate by rate: what strict order costs."""
 
     command: ClassVar[str] = "policies"
+    tidy_csv: ClassVar[bool] = True
 
     model: SavedModel
     policies: tuple[str, ...]

@@ -66,6 +66,7 @@ class Replay(Result):
     """Exact figures of one recorded workload on so many servers, under a policy."""
 
     command: ClassVar[str] = "replay"
+    tidy_csv: ClassVar[bool] = True
     derived: ClassVar[tuple[str, ...]] = (
         "load", "method", "seed", "backend", "replicas", "threshold", "certificate", "why"
     )  # fmt: skip

@@ -26,6 +26,7 @@ class SampleLevel:
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SampleFile(Result):
     command: ClassVar[str] = "sample"
+    tidy_csv: ClassVar[bool] = True
     derived: ClassVar[tuple[str, ...]] = ("load",)
 
     model: SavedModel

@@ -25,6 +25,7 @@ class Sweep(Result):
     """A model at many rates, or changed in many ways, under the same random numbers."""
 
     command: ClassVar[str] = "sweep"
+    tidy_csv: ClassVar[bool] = True
 
     model: SavedModel
     vary: tuple[str, ...]

@@ -75,10 +75,6 @@ class Threshold(Result):
         return Table(self.title, ("quantity", "estimate", "low", "high"), cells)
 
     @property
-    def flat(self) -> Table:
-        return self.summary
-
-    @property
     def tidy(self) -> Table:
         rows = tuple((name, *vars(value).values()) for name, value, _, _ in self.summary.rows)
         return Table(self.title, ("quantity", "estimate", "low", "high"), rows)

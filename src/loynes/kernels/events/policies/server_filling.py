@@ -60,7 +60,11 @@ def server_filling(floor, option):
 
 @uncounted
 def _choose(floor, size):
-    """Mark whom to serve of so many in line: the largest first, of equals the earliest; a pass for every need."""
+    """Mark whom to serve of so many in line: the largest first, of equals the earliest; a pass for every need.
+
+    Where servers were lost, those that need more than there are keep their marks: who runs has been marked as left out,
+    and nobody else of them fits.
+    """
     left, bound = floor.units[0], floor.units[0] + 1
     while bound > 0:
         largest, slot = 0, first_in_line(floor)
@@ -75,7 +79,5 @@ def _choose(floor, size):
                 floor.jobs[slot].marked = SERVED if largest <= left else LEFT_OUT
                 if largest <= left:
                     left -= largest
-            elif floor.need[slot, 0] > floor.units[0]:
-                floor.jobs[slot].marked = LEFT_OUT  # servers were lost
             slot = next_in_line(floor, slot)
         bound = largest

@@ -1,4 +1,7 @@
-"""How short the time in which a block of jobs arrives can be: ln E[exp(-theta A)], whatever comes after the block.
+"""What is known of a block of jobs without sampling: how short the time A can be in which it arrives, and what services
+too rare to be sampled can add to its pile.
+
+The first is ln E[exp(-theta A)], whatever comes after the block.
 
 The majorant's workload is a supremum over sums into the past, so what must hold holds given the place x of the arrival
 process at the block's later end, for the worst x. Independent gaps have no place; a modulated process, run backward,
@@ -15,12 +18,14 @@ from numpy.typing import NDArray
 
 from loynes.inputs.arrivals import MODULATED, POISSON, RECORDED, ArrivalTable, parts_of
 from loynes.inputs.cells import cells, tail_edges
-from loynes.inputs.tables import JobTable
+from loynes.inputs.tables import JobTable, class_probabilities
 
 Array = NDArray[np.float64]
 
 # Cells that a renewal's gap is cut into: their smallest values shorten it by about 1 / CELLS.
 CELLS = 1 << 15
+# Services are rare that all judging blocks together are expected to see fewer times.
+RARE = 30
 
 
 class Gaps:
@@ -150,3 +155,28 @@ def _shortest_window(gaps: Array, block: int) -> float:
     window = float(np.min(sums[rest : rest + len(gaps)] - sums[: len(gaps)]))
     # Rounding of the sums must not lengthen it.
     return rounds * total + max(0.0, window - 1e-12 * float(sums[-1]))
+
+
+def log_rare(table: JobTable, block: int, blocks: int, theta: float) -> float:
+    """What services too rare to be sampled can add to ln E[exp(theta Y)], at most: from the laws, not from the sample.
+
+    A pile is at most a service higher than without that job. Replace the rare jobs of a block by others that are not:
+    the pile of those, independent of the rare ones, plus the rare services lies above Y. So the mgf is at most that of
+    blocks without rare jobs, which the sample bounds, times E[exp(theta service); rare or 1] for every job.
+    """
+    edges = tail_edges(721)
+    costs = np.empty(len(table.need))
+    probability = class_probabilities(table)
+    for c, p in enumerate(probability):
+        rare = min(1.0, RARE / (blocks * block * p))
+        weight, _, largest = cells(table, c, edges)
+        order = np.argsort(-largest)
+        weight = weight[order]
+        before = np.cumsum(weight) - weight
+        kept = np.clip(rare - before, 0.0, weight)
+        used = kept > 0
+        costs[c] = float(kept[used] @ np.expm1(np.minimum(theta * largest[order][used], 600.0)))
+    # Where classes depend on the arrival process, the phase that brings the costliest ones.
+    mixes = np.diff(parts_of(table.arrivals).mix.astype(np.float64) * 2.0**-32, axis=1, prepend=0.0)
+    total = float(np.max((mixes if mixes.size else probability[None, :]) @ costs))
+    return block * math.log1p(total)

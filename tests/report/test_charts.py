@@ -1,0 +1,229 @@
+"""One record of a chart, drawn by matplotlib and as the page's data: both have the record's numbers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+
+import loynes
+from loynes.errors import UsageError
+from loynes.estimate import Estimate
+from loynes.estimators.metrics import metric
+from loynes.results.base import Result
+from loynes.results.charts.chart import Bar, Chart, Lines, Part, Parts, Row, Rows, Steps
+from loynes.results.charts.drawing import draw, picture, save_picture
+from loynes.results.charts.register import charts_of
+from loynes.results.charts.sweep import lines
+from report_data import FEW, KINDS, changed, mapped, model, result_of
+
+
+@pytest.fixture(autouse=True)
+def _close() -> Any:
+    yield
+    plt.close("all")
+
+
+def every_chart() -> list[tuple[str, Chart]]:
+    return [(kind, chart) for kind in KINDS for chart in charts_of(result_of(kind))]
+
+
+def ends(value: Estimate | None) -> list[float | None] | None:
+    """As JSON holds them: an end that is not finite is null."""
+    if value is None:
+        return None
+    return [x if math.isfinite(x) else None for x in (value.estimate, value.low, value.high)]
+
+
+def numbers(value: Any) -> list[float]:
+    """All finite numbers of plain data."""
+    if isinstance(value, dict):
+        return [x for one in value.values() for x in numbers(one)]
+    if isinstance(value, list):
+        return [x for one in value for x in numbers(one)]
+    return [float(value)] if isinstance(value, float | int) and not isinstance(value, bool) else []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_result_has_a_picture(kind: str, tmp_path: Path) -> None:
+    for ending in ("png", "svg"):
+        path = tmp_path / f"one.{ending}"
+        save_picture(result_of(kind), path)
+        first = path.read_bytes()
+        save_picture(result_of(kind), path)
+        assert path.read_bytes() == first
+    _, given = plt.subplots()
+    assert picture(result_of(kind), given) is given
+
+
+def test_all_kinds_of_charts_are_there() -> None:
+    assert {type(chart) for _, chart in every_chart()} == {Rows, Parts, Lines, Steps}
+
+
+def test_what_has_no_picture() -> None:
+    none = changed(result_of("certificate"), certificate=None, why="a tail is heavy")
+    for nothing, why in ((Result(), "no picture of this kind"), (none, "nothing to draw")):
+        with pytest.raises(UsageError, match=why):
+            picture(nothing)
+
+
+def test_rows_have_their_numbers() -> None:
+    for _, chart in every_chart():
+        if not isinstance(chart, Rows):
+            continue
+        data = chart.to_data()
+        assert [row["values"] for row in data["rows"]] == [[ends(v) for v in row.values] for row in chart.rows]  # type: ignore[attr-defined]
+        ax = draw(chart)
+        shown = [*chart.rows[chart.pinned :], *chart.rows[: chart.pinned]]
+        assert [label.get_text() for label in ax.get_xticklabels()] == [row.label for row in shown]
+        measures = chart.first or range(len(chart.measures))
+        wanted = sorted(v.estimate for row in shown for m in measures if (v := row.values[m]) is not None)
+        assert sorted(y for bar in ax.containers for y in bar[0].get_ydata()) == pytest.approx(wanted)
+        reach = sorted(v.high for row in shown for m in measures if (v := row.values[m]) and math.isfinite(v.high))
+        tops = sorted(path.vertices[:, 1].max() for bar in ax.containers for path in bar[2][0].get_paths())
+        assert set(np.round(reach, 9)) <= set(np.round(tops, 9))
+
+
+def test_parts_have_their_numbers() -> None:
+    for _, chart in every_chart():
+        if not isinstance(chart, Parts):
+            continue
+        parts = [(bar, part) for bar in chart.bars for part in bar.parts]
+        data = [part for bar in chart.to_data()["bars"] for part in bar["parts"]]  # type: ignore[attr-defined]
+        assert [part["value"] for part in data] == [ends(part.value) for _, part in parts]
+        widths = [patch.get_width() for patch in draw(chart).patches]
+        assert [w * bar.total for w, (bar, _) in zip(widths, parts, strict=True)] == pytest.approx(
+            [part.value.estimate for _, part in parts]
+        )
+
+
+def test_lines_have_their_numbers() -> None:
+    for _, chart in every_chart():
+        if not isinstance(chart, Lines):
+            continue
+        data = chart.to_data()
+        values = [[ends(v) for v in row] for place in chart.points for row in place.values]
+        assert [row for point in data["points"] for row in point["values"]] == values  # type: ignore[attr-defined]
+        ax = draw(chart)
+        drawn = {line.get_label(): line for line in ax.lines if not str(line.get_label()).startswith("_")}
+        for n, name in enumerate(chart.series):
+            label = chart.measures[chart.first[0]] if len(chart.first) > 1 else name
+            column = [(place.config[0], row[n]) for place in chart.points if (row := place.values[chart.first[0]])]
+            wanted = [(x, v.estimate) for x, v in column if v is not None]
+            assert drawn[label].get_xydata().tolist() == [list(pair) for pair in wanted]
+
+
+def test_steps_have_their_numbers() -> None:
+    (chart, *_) = charts_of(result_of("replay"))
+    assert isinstance(chart, Steps)
+    series = result_of("replay").series
+    panels = chart.to_data()["panels"]
+    assert panels[0]["series"][0]["values"] == list(series.busy_servers)  # type: ignore[index]
+    assert panels[1]["series"][0]["values"] == list(series.jobs_waiting)  # type: ignore[index]
+    ax = draw(chart)
+    busy, lost = (patch.get_data() for patch in ax.patches)
+    assert busy.values == pytest.approx(series.busy_servers)
+    assert lost.values - lost.baseline == pytest.approx(series.hol_loss)
+    (right,) = [one for one in ax.figure.axes if one is not ax]
+    assert right.patches[0].get_data().values == pytest.approx(series.jobs_waiting)
+    assert chart.end[-1] * 86400.0 == pytest.approx(series.end[-1])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_numbers_that_are_not_finite_are_left_out(kind: str) -> None:
+    for change in (
+        lambda e: Estimate(math.nan, math.nan, math.nan),
+        lambda e: Estimate(e.estimate, -math.inf, math.inf),
+    ):
+        for chart in charts_of(mapped(result_of(kind), change)):
+            assert all(map(math.isfinite, numbers(chart.to_data())))
+            draw(chart)
+
+
+def test_the_wait_over_time_and_the_jobs_waiting_beside_it() -> None:
+    r = result_of("simulation")
+    ax = picture(r)
+    assert ax.lines[0].get_ydata().tolist() == [m.wait.estimate for m in r.moments]
+    (right,) = [one for one in ax.figure.axes if one is not ax]
+    assert right.lines[0].get_ydata().tolist() == [m.jobs_waiting.estimate for m in r.moments]
+    assert [text.get_text() for text in ax.get_legend().get_texts()][-1] == "jobs waiting"
+    (span,) = charts_of(r)[0].spans  # type: ignore[attr-defined]
+    assert (span.since, span.until, span.label) == (5.0, 10.0, "burst of T1")
+    assert [patch.get_label() for patch in ax.patches] == ["burst of T1"]
+
+
+def test_policies_have_their_limits() -> None:
+    r = result_of("policies")
+    ax = picture(r)
+    colours = {line.get_label(): line.get_color() for line in ax.lines}
+    dashed = [line for line in ax.lines if str(line.get_label()).startswith("_")]
+    assert [line.get_xdata()[0] for line in dashed] == [limit.rate.estimate for limit in r.limits.values()]
+    assert [line.get_color() for line in dashed] == [colours[name] for name in r.limits]
+
+
+def test_a_sweep_has_options() -> None:
+    r = result_of("sweep")
+    answers = [point.result for point in r.points if point.result is not None]
+    ax = draw(lines(r, metric="hol_loss", x="rate"))
+    assert ax.lines[0].get_ydata().tolist() == [one.system.hol_loss.estimate for one in answers]
+    assert ax.lines[0].get_xdata().tolist() == [one.rate for one in answers]
+    assert ax.lines[-1].get_xdata()[0] == answers[0].threshold.estimate
+    assert ax.get_ylabel() == metric("hol_loss").label
+    ax = draw(lines(r, metric="response.p90", classes=["T2"]))
+    drawn = [line for line in ax.lines if not str(line.get_label()).startswith("_")]
+    assert [line.get_label() for line in drawn] == ["T2"]
+    assert drawn[0].get_ydata().tolist() == [one.classes["T2"].response.p90.estimate for one in answers]
+    assert r.plot(metric="wait.p99").get_ylabel() == metric("wait.p99").label
+    with pytest.raises(UsageError, match=r"metric 'mean': not in these results; there are .*wait\.mean"):
+        lines(r, metric="mean")
+    with pytest.raises(UsageError, match=r"x 'servers': must be one of load, rate$"):
+        lines(r, x="servers")
+
+
+def test_a_sweep_of_two_things() -> None:
+    r = loynes.sweep(model(), loads=[0.3, 0.6], vary={"servers": [6, 8]}, exceeds=[1.0], **FEW)
+    chart = lines(r)
+    assert [line.get_label() for line in draw(chart).lines[:2]] == ["servers 6", "servers 8"]
+    names = {line.get_label() for line in draw(lines(r, classes=["T1", "T5"])).lines}
+    assert {"T1 servers 6", "T5 servers 8"} <= names
+    rates = lines(r, x="rate")
+    assert rates.vary[0] == "rate"
+    limits = {limit.where: limit.at for limit in rates.limits}
+    assert limits == {
+        (None, float(n)): point.result.threshold.estimate for n, point in ((6, r.points[0]), (8, _eight(r)))
+    }
+    assert lines(r, metric="wait>1").measures[lines(r, metric="wait>1").first[0]] == "P(wait > 1)"
+
+
+def _eight(result: Any) -> Any:
+    return next(point for point in result.points if point.config["servers"] == 8)
+
+
+def test_words_on_an_axis() -> None:
+    r = loynes.sweep(model(), rates=[0.8], vary={"discipline": ["fcfs", "random"]}, **FEW)
+    ax = draw(lines(r, x="discipline"))
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["fcfs", "random"]
+
+
+def test_differences_that_may_be_none_are_hollow() -> None:
+    clear, unsure = Estimate(-1.0, -1.5, -0.5), Estimate(0.1, -0.2, 0.4)
+    rows = (Row("a", (clear,)), Row("b", (unsure,)))
+    ax = draw(Rows(title="", axis="difference", measures=("mean",), rows=rows, zero=True))
+    assert [bar[0].get_fillstyle() for bar in ax.containers] == ["full", "none"]
+
+
+def test_many_rows_and_long_names_fit() -> None:
+    r = result_of("evaluation")
+    many = changed(r, classes={f"a class with a long name, number {n}": r.overall for n in range(60)})
+    assert len(picture(many).get_xticklabels()) == 40
+    whole = Parts(title="", bars=(Bar("servers" * 9, 4.0, (Part("busy" * 20, Estimate.exact(1.0), "busy"),)),))
+    draw(whole).figure.canvas.draw()
+    assert charts_of(r)[0].to_data() == replace(charts_of(r)[0]).to_data()
