@@ -112,7 +112,7 @@ def _read(path: Path) -> Record | None:
         with np.load(io.BytesIO(contents), allow_pickle=False) as data:
             arrays = {name: data[name] for name in data.files}
         return Record(str(arrays.pop("_key")), int(arrays.pop("_at")), arrays)
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
         return None
 
 
