@@ -116,7 +116,8 @@ def test_batches_are_found() -> None:
     rng = np.random.default_rng(6)
     starts = np.cumsum(rng.exponential(30.0, 1000))
     log = {"submit": np.repeat(starts, 20), "need": rng.choice([1, 4], 20_000, p=[0.8, 0.2])}
-    found = loynes.fit(log | {"service": rng.exponential(1.0, 20_000)}, servers=8)
+    with pytest.warns(loynes.LoynesWarning, match="above the precision 0.02"):
+        found = loynes.fit(log | {"service": rng.exponential(1.0, 20_000)}, servers=8)
     assert found.process == "batch"
     assert found.agrees
     with pytest.raises(TraceError, match="all its jobs were submitted at the same time"):

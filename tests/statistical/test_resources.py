@@ -5,11 +5,14 @@ Intervals are at 99.9% unless said otherwise; seeds are fixed, so a test that pa
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import loynes
 from loynes.inputs.tables import job_table, needs_of
+from loynes.kernels.cpu.engine import CpuEngine
 from loynes.model import Model, load
 from loynes.threshold.controls import Mix
 from loynes.threshold.piles import Piles
@@ -80,9 +83,9 @@ def test_random_assignment_two_ways() -> None:
     table, needs, mix = job_table(model, None), needs_of(model), Mix.of(model)
     growth = []
     for by_name in (True, False):
-        piles = Piles(table, needs, mix, seed=5 + by_name, replicas=64)
-        assert piles._random
-        piles._random = by_name
+        piles = Piles(table, needs, mix, seed=5 + by_name, replicas=64, engine=CpuEngine())
+        assert piles._task.random
+        piles._task = replace(piles._task, random=by_name)
         piles.extend(1 << 14)
         growth.append(piles.state().top / (1 << 14))
     apart = np.mean(growth[0]) - np.mean(growth[1])

@@ -7,6 +7,7 @@ import pytest
 
 import loynes
 from loynes.inputs.tables import job_table, needs_of
+from loynes.kernels.cpu.engine import CpuEngine
 from loynes.threshold.controls import Mix
 from loynes.threshold.piles import Piles
 from support import LAWS, SURE, assert_holds, single
@@ -78,7 +79,7 @@ def test_controls_have_expectation_zero(name: str, length: int) -> None:
     """Counts, services and longest services waited for, over so many replicas that an error would show."""
     model = loynes.load(name)
     mix, replicas = Mix.of(model), 2048
-    piles = Piles(job_table(model, None), needs_of(model), mix, seed=8, replicas=replicas)
+    piles = Piles(job_table(model, None), needs_of(model), mix, seed=8, replicas=replicas, engine=CpuEngine())
     piles.extend(length)
     controls = piles.state().controls(mix)
     error = controls.std(axis=0, ddof=1) / np.sqrt(replicas)
