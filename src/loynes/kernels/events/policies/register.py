@@ -95,8 +95,8 @@ def policy(name: str, **facts: Any) -> Callable[[Callable[..., Any]], Any]:
     """
 
     def register(function: Callable[..., Any]) -> Any:
-        found = _register[name] = _made(name, function, **facts)
-        return found.schedule
+        made = _register[name] = _made(name, function, **facts)
+        return made.schedule
 
     return register
 
@@ -189,10 +189,8 @@ def _from_file(path: Path) -> Policy:
         raise
     except Exception as error:
         raise UsageError(f"policy {str(path)!r}: cannot be read: {type(error).__name__}: {error}") from error
-    found = [one for name, one in _register.items() if before.get(name) is not one]
-    if len(found) != 1:
-        many = (
-            f"registers {len(found)} policies ({', '.join(one.name for one in found)})" if found else "registers none"
-        )
+    new = [one for name, one in _register.items() if before.get(name) is not one]
+    if len(new) != 1:
+        many = f"registers {len(new)} policies ({', '.join(one.name for one in new)})" if new else "registers none"
         raise UsageError(f"policy {str(path)!r}: {many}; decorate one function with @policy(name)")
-    return found[0]
+    return new[0]
