@@ -13,6 +13,7 @@ from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask
 from loynes.questions.asking.options import Option
 from loynes.questions.asking.question import LoadedModel, Question
+from loynes.results.files import is_file_path
 from loynes.results.records.samples import SampleFile
 
 
@@ -62,6 +63,10 @@ class Sample(Question):
             if value is not None and self.method != method:
                 raise UsageError(f"{name} {value}: means nothing to method {self.method!r}")
         return self
+
+    @property
+    def own_folder(self) -> Path | None:
+        return Path(self.path) if self.path and not is_file_path(self.path) else None
 
     def answer(self, context: Context) -> SampleFile:
         from loynes.questions.answering.sampling import sample_to_file, sample_to_folder, sampler_of

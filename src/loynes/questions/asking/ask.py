@@ -76,7 +76,7 @@ def ask(
     pool = None if executor is None else Pool(executor)
     context = Context(getattr(question, "backend", "cpu"), progress, pool=pool)
     _ = context.engine  # a backend that is not there is refused at once
-    return answered(question, context, None if folder is None else Path(folder))
+    return answered(question, context, question.own_folder if folder is None else Path(folder))
 
 
 def answered(question: Question, context: Context, folder: Path | None = None) -> Result:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, SkipValidation, ValidationError, model_validator
@@ -70,6 +71,11 @@ class Question(BaseModel):
         """What it is about, as a title."""
         model = getattr(self, "model", None)
         return model.label if isinstance(model, Model) else self.command
+
+    @property
+    def own_folder(self) -> Path | None:
+        """The run folder that the question itself names, if it does."""
+        return None
 
     def answer(self, context: Context) -> Result:
         """The result, but for the question itself and the time it took."""
