@@ -88,11 +88,8 @@ class Sampler:
     def origin(self) -> dict[str, str]:
         """What a file says of where it comes from."""
         of = {"model": self.model.to_json(), "seed": str(self.question.seed), "method": self.method}
-        bound = (
-            {}
-            if self.certificate is None
-            else {"certificate": json.dumps(TypeAdapter(Certificate).dump_python(self.certificate, mode="json"))}
-        )
+        data = TypeAdapter(Certificate | None).dump_json(self.certificate).decode()
+        bound = {} if self.certificate is None else {"certificate": data}
         return of | {"loynes": __version__} | bound
 
     def part(self, first: int, count: int, engine: Engine) -> Iterator[Samples]:
