@@ -94,9 +94,10 @@ def policy(name: str, **facts: Any) -> Callable[[Callable[..., Any]], Any]:
     user's own is replaced, as a file may be changed and read again.
     """
 
-    def register(function: Callable[..., Any]) -> Any:
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
         made = _register[name] = _made(name, function, **facts)
-        return made.schedule
+        schedule: Callable[..., Any] = made.schedule
+        return schedule
 
     return register
 
@@ -154,7 +155,7 @@ def _made(name: str, function: Callable[..., Any], **facts: Any) -> Policy:
     return Policy(name, schedule, digest=digest, **facts)
 
 
-def helper(function: Callable[..., Any]) -> Any:
+def helper(function: Callable[..., Any]) -> Callable[..., Any]:
     """The decorator of a function that a user's policy calls; it may make no arrays."""
     return compiled(_renamed(function, digest_of(function)), counted=False, inlined=True, cached=False)
 
