@@ -116,7 +116,9 @@ def test_only_what_differs_from_the_default_is_kept() -> None:
 
 
 def test_damaged_lines_are_counted_by_default() -> None:
-    assert load_all()["replay"].of("log.swf").strict is False
+    asked = load_all()["replay"].of("log.swf")
+    assert asked.strict is False
+    assert asked.subject == "log.swf"
 
 
 def test_seconds_are_those_it_took(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,7 +77,7 @@ def test_differences_are_second_minus_first() -> None:
     assert overall.wait["mean"] == of_two(-0.875, -0.75)
     assert overall.response["mean"] == of_two(-1.125, -1.0)
     crossed = difference(A, B, ([0], [1]), 0.9)
-    assert crossed.wait["mean"] == of_two(0.0, -1.0)
+    assert crossed.wait["mean"] == crossed.response["mean"] == of_two(0.0, -1.0)
 
 
 def test_differences_of_systems() -> None:

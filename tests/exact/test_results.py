@@ -12,7 +12,7 @@ import pytest
 
 from loynes.errors import LoynesError, UsageError
 from loynes.estimate import Estimate
-from loynes.estimators.measures import ALL_JOBS
+from loynes.estimators.measures import ALL_JOBS, Moment
 from loynes.estimators.pairs import Difference
 from loynes.model import load
 from loynes.results.base import _plain, dump, how_sure, read_result, without_timings
@@ -242,6 +242,8 @@ def test_comparisons() -> None:
         "rates 0.5 and 0.75, 90% intervals from 32 pairs of replicas, 1.5e+03 jobs, 1.0 s, seed 7"
     )
     assert "inf times" in comparison(0.0).footer
+    assert "2 times" in comparison(2.5).footer
+    assert "1.1 times" in comparison(4.5).footer
     assert comparison(1.0).headline == "mean wait 1.0 ±1.0 longer"
     assert [row[:2] for row in comparison(1.0).tidy.rows][7:9] == [("one", "wait.mean"), ("one", "wait.p50")]
     assert comparison(1.0).tidy.rows[-1] == ("system", "hol_loss", 2.0, 1.0, 4.0)
@@ -397,3 +399,9 @@ def test_simulations_say_how_far_they_went() -> None:
     tail = "90% intervals from 4 replicas, 1e+03 jobs, 1.0 s, seed 1"
     assert Simulation(**options).footer == f"event by event, from empty, {tail}"
     assert Simulation(**options, horizon=9.0).footer == f"event by event, from empty to time 9, {tail}"
+    nobody = Moment(2.0, None, None, None, *exact(1.0, 2.0, 3.0, 0.5))
+    assert Simulation(**options, moments=(nobody,)).moments_summary.rows == (
+        (2.0, "-", "-", "-", *exact(1.0, 2.0, 3.0, 0.5)),
+    )
+    somebody = Moment(2.0, *exact(4.0, 5.0, 6.0), *exact(1.0, 2.0, 3.0, 0.5))
+    assert Simulation(**options, moments=(somebody,)).moments_summary.rows[0][1:4] == tuple(exact(4.0, 5.0, 6.0))
