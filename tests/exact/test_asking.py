@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import loynes
 from loynes.errors import LoynesError, UsageError
+from loynes.execution.context import Context
 from loynes.questions.asking import folder as folders
-from loynes.questions.asking.ask import Ask
+from loynes.questions.asking.ask import Ask, answered
 from loynes.questions.asking.command_line import command_line, python_line
 from loynes.questions.asking.options import _above_zero, _finite, names_of, pairs_of, texts_of, values_of
 from loynes.questions.asking.register import load_all
@@ -100,7 +102,10 @@ def test_ranges_in_words(options: dict[str, Any], said: str) -> None:
     assert str(error.value) == said
 
 
-@pytest.mark.parametrize("options", [{"replicas": 2}, {"replicas": 100_000}, {"seed": 0}, {"burn_in": 0}])
+@pytest.mark.parametrize(
+    "options",
+    [{"replicas": 2}, {"replicas": 100_000}, {"seed": 0}, {"burn_in": 0}, {"samples": 2}, {"samples": 2**32 - 1}],
+)
 def test_ends_of_ranges(options: dict[str, Any]) -> None:
     assert question("evaluate", **options).options() == options
 
@@ -108,6 +113,18 @@ def test_ends_of_ranges(options: dict[str, Any]) -> None:
 def test_only_what_differs_from_the_default_is_kept() -> None:
     assert question("evaluate", seed=1, confidence=0.99, load=0.5).options() == {"load": 0.5}
     assert question("evaluate").subject == loynes.load(MODEL).label
+
+
+def test_damaged_lines_are_counted_by_default() -> None:
+    asked = load_all()["replay"].of("log.swf")
+    assert asked.strict is False
+    assert asked.subject == "log.swf"
+
+
+def test_seconds_are_those_it_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([10.0, 12.5])
+    monkeypatch.setattr("loynes.questions.asking.ask.time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    assert answered(question("check"), Context("cpu")).seconds == 2.5
 
 
 def test_values_without_a_name() -> None:

@@ -77,7 +77,7 @@ def test_differences_are_second_minus_first() -> None:
     assert overall.wait["mean"] == of_two(-0.875, -0.75)
     assert overall.response["mean"] == of_two(-1.125, -1.0)
     crossed = difference(A, B, ([0], [1]), 0.9)
-    assert crossed.wait["mean"] == of_two(0.0, -1.0)
+    assert crossed.wait["mean"] == crossed.response["mean"] == of_two(0.0, -1.0)
 
 
 def test_differences_of_systems() -> None:
@@ -187,6 +187,8 @@ def test_averages_in_windows() -> None:
     assert found.tolist() == [1.0, 4.0, 1.5]
     touching = average_in_windows(np.array([1.0]), np.array([2.0]), np.array([1.0]), edges)
     assert touching.tolist() == [0.0, 1.0, 0.0]
+    at_the_end = average_in_windows(np.array([4.0]), np.array([4.0]), np.array([1.0]), edges)
+    assert at_the_end.tolist() == [0.0, 0.0, 0.0]
 
 
 def test_brackets_are_hulls() -> None:

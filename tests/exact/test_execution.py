@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import CancelledError, ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -290,3 +291,35 @@ def test_units_are_handed_out_until_all_is_done(monkeypatch: pytest.MonkeyPatch)
     for row in range(5):
         assert [after for at, after in put if at == row] == [10 * row + step for step in range(3)]
     assert spread.first_rows(7) == 7
+
+
+def spread(executor: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch, job_seconds: float) -> Any:
+    made = workers.Spread(Pool(executor), "cpu")
+    monkeypatch.setattr(made, "_job_seconds", lambda table: job_seconds)
+    made._here = Counting()  # type: ignore[assignment]
+    return made
+
+
+def test_units_of_some_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two rows at a time, as many whole cuts as take 0.8 seconds, one at least; the last ends where the run does."""
+    there: Any = task(by_rows=False)
+    there.part, there.take, there.table = (lambda rows: "part"), (lambda state, rows: 0), None
+    with ThreadPoolExecutor(1) as executor:
+        for seconds, cuts in ((1.0, 1), (0.8 / (2 * CUT) / 2.5, 2)):
+            line = spread(executor, monkeypatch, seconds)._line(there, None, np.arange(2), 0, 5 * CUT + 1)
+            ranges = [(unit.start, unit.stop) for _, unit in line]
+            edges = [*range(0, 5 * CUT + 1, cuts * CUT), 5 * CUT + 1]
+            assert ranges == list(pairwise(edges))
+
+
+def test_short_runs_are_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    there: Any = task()
+    there.table, there.expected_jobs = None, lambda start, stop: stop - start
+    handed: list[Any] = []
+    with ThreadPoolExecutor(1) as executor:
+        for seconds, here in ((0.0099, [(0, 10)]), (0.01, [])):
+            made = spread(executor, monkeypatch, seconds)
+            monkeypatch.setattr(made, "_hand_out", lambda task, state, lines: handed.append(len(lines)))
+            made.run(there, fresh(), 0, 10)
+            assert made._here.ranges == here
+    assert handed == [5]  # ten rows, on eight lines: two rows each

@@ -12,13 +12,14 @@ import pytest
 
 from loynes.errors import LoynesError, UsageError
 from loynes.estimate import Estimate
-from loynes.estimators.measures import ALL_JOBS
+from loynes.estimators.measures import ALL_JOBS, Moment
 from loynes.estimators.pairs import Difference
 from loynes.model import load
 from loynes.results.base import _plain, dump, how_sure, read_result, without_timings
 from loynes.results.records.certified import Certified
 from loynes.results.records.check import Check, KnownThreshold
 from loynes.results.records.comparison import Comparison, Differences
+from loynes.results.records.evaluation import Evaluation
 from loynes.results.records.exact import ClassWait, Exact, digits
 from loynes.results.records.fitted import FittedModel
 from loynes.results.records.plan import Goal, Plan
@@ -107,6 +108,7 @@ def test_a_threshold(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert result.tidy.rows[1] == ("largest utilization", 0.8, pytest.approx(0.76), pytest.approx(0.84))
     assert result.to_dict()["max_utilization"] == 0.8
+    assert result.tables == [result.summary]
     assert "resources" not in result.to_dict()
     several = threshold(resources={"gpu": VALUE})
     assert several.summary.rows[2] == ("gpu lost when saturated", VALUE, 1.0, 4.0)
@@ -240,6 +242,8 @@ def test_comparisons() -> None:
         "rates 0.5 and 0.75, 90% intervals from 32 pairs of replicas, 1.5e+03 jobs, 1.0 s, seed 7"
     )
     assert "inf times" in comparison(0.0).footer
+    assert "2 times" in comparison(2.5).footer
+    assert "1.1 times" in comparison(4.5).footer
     assert comparison(1.0).headline == "mean wait 1.0 ±1.0 longer"
     assert [row[:2] for row in comparison(1.0).tidy.rows][7:9] == [("one", "wait.mean"), ("one", "wait.p50")]
     assert comparison(1.0).tidy.rows[-1] == ("system", "hol_loss", 2.0, 1.0, 4.0)
@@ -307,6 +311,7 @@ def test_fits_agree_within_the_logs_noise() -> None:
     assert fitted(3.0).summary.rows[1][1:5] == ("1", 0.75, 1.0, 1.0)
     assert [row[1] for row in fitted(3.0).tidy.rows] == ["replayed", "replayed", "model", "model"]
     assert len(fitted(None).tidy.rows) == 2
+    assert fitted(3.0).flat == fitted(3.0).tidy
 
 
 def check(model: Any = MODEL, known: KnownThreshold | None = None) -> Check:
@@ -330,6 +335,28 @@ def test_checks() -> None:
     assert check(heavy).summary.rows[0][6] == "up to 2"
     assert check(heavy).methods["perfect"].startswith("no: ")
     assert result.methods["perfect"] == "yes"
+
+
+def test_work_of_specific_servers_counts() -> None:
+    """Two of any and one of its own, of eight: three times the service."""
+    asks = {"probability": 1.0, "service": ONE["service"], "need": {"cpu": 2}, "specific": {"cpu": 1}}
+    result = check(load({"resources": {"cpu": 8}, "classes": [{"name": "x"} | asks]}))
+    assert result.summary.rows[0][-1] == 1.0
+    assert result.to_dict()["works"] == {"cpu": 3.0}
+
+
+def test_evaluations() -> None:
+    options: dict[str, Any] = {
+        "model": MODEL, "rate": 0.5, "threshold": Estimate(2.0, 1.0, 3.0), "method": "forward", "overall": None,
+        "classes": {}, "system": None, "confidence": 0.9, "replicas": 4, "jobs": 1000, "backend": "cpu", "seconds": 1.0,
+    }  # fmt: skip
+    result = Evaluation(**options, why="heavy", seed=1)
+    assert result.load == 0.25
+    assert result.title == "m: waits at rate 0.5 (25.0% of the threshold)"
+    line = "forward, 90% intervals from 4 replicas, 1e+03 jobs, 1.0 s, seed 1"
+    assert result.footer == f"{line}\nno certificate: heavy"
+    assert Evaluation(**options, seed=1).footer == line
+    assert result.certificate_summary.rows[-1] == ("none", "heavy")
 
 
 @pytest.mark.parametrize(
@@ -372,3 +399,9 @@ def test_simulations_say_how_far_they_went() -> None:
     tail = "90% intervals from 4 replicas, 1e+03 jobs, 1.0 s, seed 1"
     assert Simulation(**options).footer == f"event by event, from empty, {tail}"
     assert Simulation(**options, horizon=9.0).footer == f"event by event, from empty to time 9, {tail}"
+    nobody = Moment(2.0, None, None, None, *exact(1.0, 2.0, 3.0, 0.5))
+    assert Simulation(**options, moments=(nobody,)).moments_summary.rows == (
+        (2.0, "-", "-", "-", *exact(1.0, 2.0, 3.0, 0.5)),
+    )
+    somebody = Moment(2.0, *exact(4.0, 5.0, 6.0), *exact(1.0, 2.0, 3.0, 0.5))
+    assert Simulation(**options, moments=(somebody,)).moments_summary.rows[0][1:4] == tuple(exact(4.0, 5.0, 6.0))
