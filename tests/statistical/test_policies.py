@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loynes.results.simulation import Simulation
-from loynes.study.limits import searched
-from loynes.study.orders import order_of
-from loynes.study.progress import silent
 from scipy.integrate import quad
 
 import loynes
+from loynes.execution import journal
+from loynes.execution.context import Context
 from loynes.kernels.events.policies import policies
+from loynes.questions.answering.limits import searched_limit
+from loynes.questions.answering.orders import order_of
+from loynes.results.records.simulation import Simulation
 
 SURE = 1 - 1e-6
 MODEL = "five-class-exponential"
@@ -220,7 +221,7 @@ def test_the_limit_of_strict_order_is_found_by_watching() -> None:
     false alarms is known; over 15 tries on five models it always did."""
     for name, width in ((MODEL, 0.05), ("two-class-200", 0.05), ("cpu-gpu-mix", 0.08)):
         model = loynes.load(name)
-        found = searched(model, order_of("fcfs"), seed=1, progress=silent).rate
+        found = searched_limit(model, order_of("fcfs", {}), seed=1, context=Context()).rate
         assert found.low <= loynes.exact(model).threshold <= found.high
         assert found.half_width < width * found.estimate
     classes = [
@@ -228,13 +229,14 @@ def test_the_limit_of_strict_order_is_found_by_watching() -> None:
         for need, p in ((1, 0.5), (2, 0.2), (4, 0.2), (8, 0.1))
     ]
     powers = loynes.load({"servers": 8, "classes": classes})
-    filled = searched(powers, order_of("server-filling"), seed=1, progress=silent).rate
+    filled = searched_limit(powers, order_of("server-filling", {}), seed=1, context=Context()).rate
     assert filled.high == powers.ideal
     assert filled.low > 0.97 * powers.ideal
 
 
-def test_a_stopped_simulation_goes_on(tmp_path: Path) -> None:
+def test_a_stopped_simulation_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Interrupted after some replicas, resumed: the same result as without, to the last byte."""
+    monkeypatch.setattr(journal, "EVERY", 0.0)
     ask: dict[str, Any] = {"policy": "easy", "rate": 1.2, "jobs": 2000, "replicas": 40}
     whole = loynes.simulate(MODEL, **ask)
 
@@ -244,11 +246,14 @@ def test_a_stopped_simulation_goes_on(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         loynes.simulate(MODEL, **ask, folder=tmp_path / "run", progress=stop)
-    assert (tmp_path / "run" / "journal").stat().st_size > 0
-    again = loynes.resume(tmp_path / "run")
+    assert list((tmp_path / "run" / "journal").glob("*.npz"))
+    shares: list[float] = []
+    again = loynes.resume(tmp_path / "run", progress=lambda share, text: shares.append(share))
+    assert min(shares[1:]) > 0.25  # the first replicas are not done again
     without = {name: value for name, value in whole.to_dict().items() if name != "seconds"}
     assert {name: value for name, value in again.to_dict().items() if name != "seconds"} == without
     (tmp_path / "run" / "result.json").unlink()
+    (tmp_path / "run" / "journal").mkdir()
     with pytest.raises(loynes.UsageError, match="unfinished run of another question"):
         loynes.simulate(MODEL, **(ask | {"rate": 1.3}), folder=tmp_path / "run")
 
@@ -258,7 +263,7 @@ def test_wrong_questions() -> None:
         ({"policy": "lottery"}, "must be one of fcfs, first-fit, easy"),
         ({"policy": "easy", "window": 3}, "means nothing to policy 'easy'"),
         ({"policy": "fcfs", "inflation": 2.0}, "means nothing"),
-        ({"policy": "easy", "inflation": 0.5}, "1 or more"),
+        ({"policy": "easy", "inflation": 0.5}, "inflation 0.5: must be at least 1"),
         ({"start": "nowhere.csv"}, "must be empty, stationary, or a"),
         ({"at": [-1]}, "at least 0"),
         ({"at": [10], "horizon": 5}, "after the horizon"),
