@@ -9,8 +9,10 @@ from dataclasses import replace
 import numpy as np
 
 import loynes
+from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import job_table
-from loynes.kernels.events.engine import Events, run_jobs, simulate
+from loynes.kernels.cpu.engine import CpuEngine
+from loynes.kernels.events.engine import Events, run_jobs, run_replicas
 from loynes.kernels.events.policies import find_policy, policies
 
 MODEL, LOAD, JOBS = "five-class-exponential", 0.75, 1_000_000
@@ -21,21 +23,22 @@ LINES = (1_000, 4_000, 16_000)
 def main() -> None:
     model = loynes.load(MODEL)
     table = job_table(model, LOAD * loynes.exact(model).threshold)
+    one, core = (table, 1, STREAM_STATIONARY, np.arange(1)), CpuEngine(1)
     print(
         f"{MODEL} at load {LOAD}, one core\n\n| policy | M jobs/s | wanted | mean wait |\n| --- | ---: | ---: | ---: |"
     )
     for policy in policies().values():
-        plan = Events(table, policy, policy.default_option, jobs=JOBS, unit=model.mean_service)
-        simulate(replace(plan, jobs=1000), 1, workers=1)
+        task = Events(*one, policy, policy.default_option, jobs_observed=JOBS, unit=model.mean_service)
+        run_replicas(replace(task, jobs_observed=1000), core)
         began = time.perf_counter()
-        (found,) = simulate(plan, 1, workers=1)
+        (found,) = run_replicas(task, core)
         took = time.perf_counter() - began
         wait = found.observations.sums[:, 1].sum() / found.observations.ended
         wanted = WANTED.get(policy.name, "")
         print(f"| {policy} | {found.arrived / took / 1e6:.2f} | {wanted} | {wait:.2f} |", flush=True)
     long_lines(model)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    simulate(Events(table, find_policy("fcfs"), jobs=20 * JOBS, unit=model.mean_service), 1, workers=1)
+    run_replicas(Events(*one, find_policy("fcfs"), jobs_observed=20 * JOBS, unit=model.mean_service), core)
     more = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     print(f"\n{20 * JOBS:.3g} jobs under fcfs: {more:.1f} MiB more than before")
 

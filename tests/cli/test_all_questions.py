@@ -23,7 +23,7 @@ from loynes.questions.asking.ask import ask, resume
 from loynes.questions.asking.command_line import command_line, python_line
 from loynes.questions.asking.question import Question, option_of
 from loynes.questions.asking.register import load_all
-from loynes.results.base import Result, results
+from loynes.results.base import _RESULTS, Result
 
 matplotlib.use("Agg")
 
@@ -87,7 +87,7 @@ def _timeless(data: Any) -> Any:
 def test_every_question_is_here() -> None:
     known = {name for name, question in load_all().items() if question.__module__.startswith("loynes.")}
     assert set(SMALL) == known
-    assert {command for command, cls in results().items() if cls.__module__.startswith("loynes.")} == known
+    assert {command for command, cls in _RESULTS.items() if cls.__module__.startswith("loynes.")} == known
 
 
 @pytest.mark.parametrize(("name", "options"), CASES)

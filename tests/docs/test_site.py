@@ -62,6 +62,6 @@ def test_command_lines_parse(line: str) -> None:
     _, name, *arguments = shlex.split(line, comments=True)
     command = typer.main.get_command(app)
     assert isinstance(command, typer.core.TyperGroup)
-    known = command.get_command(typer.Context(command), name)
-    assert known is not None
-    known.make_context(name, arguments)
+    one = command.get_command(typer.Context(command), name)
+    assert one is not None
+    one.make_context(name, arguments)

@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 import loynes
+from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import job_table
+from loynes.kernels.cpu.engine import CpuEngine
 from loynes.kernels.events import engine
 from loynes.kernels.events.changes import Changes, ServerChange
-from loynes.kernels.events.engine import Events, run_jobs, simulate
+from loynes.kernels.events.engine import Events, run_jobs, run_replicas
 from loynes.kernels.events.loop import draw
 from loynes.kernels.events.policies import policies
 
@@ -289,9 +291,10 @@ def test_from_any_state(name: str) -> None:
     for seed in range(1, 13):
         workload = np.sort(np.maximum(rng.exponential(4.0, 8) - 1.0, 0.0))
         events = Events(
-            table, policies()[name], 2, 1.5, seed, jobs=observed, each=True, workload=workload[None], changes=changes
-        )
-        (record,) = simulate(events, 1)
+            table, seed, STREAM_STATIONARY, np.arange(1), policies()[name], 2, 1.5, jobs_observed=observed, each=True,
+            workload=workload[None], changes=changes,
+        )  # fmt: skip
+        (record,) = run_replicas(events, CpuEngine(1))
         gap, job_class, services = np.empty(2048), np.empty(2048, np.int64), np.empty(2048)
         draw(table, np.uint64(seed), 0, 0, 0, 2048, 0, gap, job_class, services)
         arrival, need = np.cumsum(gap), np.asarray(table.demand)[job_class]

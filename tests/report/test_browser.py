@@ -210,7 +210,7 @@ def test_a_page_loads_fits_and_asks_for_nothing(browser: Browser, pages: dict[st
         ("fitted", {".point .mark": 8}),
         ("check", {".part rect": 12}),
         ("certificate", {".series .line": 1, ".series .mark": 0}),
-        ("samples", {".series .line": 1, ".part rect": 4}),
+        ("samples", {".series .line": 1, ".point .mark": 5}),
     ],
 )
 def test_charts_are_drawn(browser: Browser, pages: dict[str, Path], name: str, marks: dict[str, int]) -> None:

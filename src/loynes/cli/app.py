@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from loynes._version import __version__
-from loynes.cli.commands import QuestionGroup
+from loynes.cli.commands import ClusterOption, JsonOption, QuestionGroup, QuietOption, WorkersOption
 
 app = typer.Typer(
     name="loynes",
@@ -22,16 +22,6 @@ app = typer.Typer(
     "wait, and what does head-of-line blocking cost?",
     epilog="Start with:  loynes evaluate five-class-exponential --load 0.75",
 )
-
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
-WorkersOption = Annotated[
-    int | None, typer.Option("--workers", metavar="N", help="Compute on N processes of this machine (Dask).")
-]
-ClusterOption = Annotated[
-    str | None,
-    typer.Option("--cluster", metavar="ADDRESS", help="Compute on a Dask cluster: tcp://host:8786. The same result."),
-]
 
 
 def _version(wanted: bool) -> None:

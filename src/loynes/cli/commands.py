@@ -18,8 +18,22 @@ if TYPE_CHECKING:
     from loynes.questions.asking.question import Question
 
 FILES = "a .json, .csv, .parquet, .html, .png, .svg or .pdf file, else a run folder that can be resumed"
-# What a field of a type is on the command line.
 Parameters = dict[str, inspect.Parameter]
+
+# What commands share.
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+WorkersOption = Annotated[
+    int | None, typer.Option("--workers", metavar="N", help="Compute on N processes of this machine (Dask).")
+]
+ClusterOption = Annotated[
+    str | None,
+    typer.Option("--cluster", metavar="ADDRESS", help="Compute on a Dask cluster: tcp://host:8786. The same result."),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="Change the model: classes.T1.need=2. Repeatable."),
+]
 
 
 class QuestionGroup(TyperGroup):
@@ -143,31 +157,17 @@ def _common(question: type[Question]) -> Parameters:
         text = "Where the samples go: a .parquet or .csv file, else a run folder that can be resumed."
     elif "law" in fields:
         text = f"Also write the model (.toml), or the result: {FILES}."
-    options: dict[str, tuple[Any, Any]] = {
-        "as_json": (bool, typer.Option("--json", help="Print one JSON document and nothing else.")),
-        "out": (str | None, typer.Option("-o", "--output", metavar="PATH", help=text, show_default=False)),
-        "workers": (
-            int | None,
-            typer.Option("--workers", metavar="N", help="Compute on N processes of this machine (Dask)."),
-        ),
-        "cluster": (
-            str | None,
-            typer.Option(
-                "--cluster", metavar="ADDRESS", help="Compute on a Dask cluster: tcp://host:8786. The same result."
-            ),
-        ),
-        "quiet": (bool, typer.Option("--quiet", "-q", help="No progress.")),
-    }
+    out = typer.Option("-o", "--output", metavar="PATH", help=text, show_default=False)
+    options = {"as_json": JsonOption, "workers": WorkersOption, "cluster": ClusterOption, "quiet": QuietOption}
     if "model" in fields:
-        about = typer.Option("--set", metavar="PATH=VALUE", help="Change the model: classes.T1.need=2. Repeatable.")
-        options = {"changes": (list[str] | None, about)} | options
+        options = {"changes": SetOption} | options
     parameters = {
-        name: _parameter(name, Annotated[kind, about], False if kind is bool else None)
-        for name, (kind, about) in options.items()
+        name: _parameter(name, kind, False if name in ("as_json", "quiet") else None) for name, kind in options.items()
     }
-    if "path" in fields:  # samples must go somewhere
-        parameters["out"] = _parameter("out", Annotated[str, options["out"][1]], inspect.Parameter.empty)
-    return parameters
+    # Samples must go somewhere.
+    needed = "path" in fields
+    kind, default = (str, inspect.Parameter.empty) if needed else (str | None, None)
+    return parameters | {"out": _parameter("out", Annotated[kind, out], default)}
 
 
 def _run(question: type[Question], given: dict[str, Any], switches: list[str]) -> None:

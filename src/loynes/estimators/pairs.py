@@ -143,7 +143,8 @@ def _percentile(a: ChainTallies, b: ChainTallies, first: Array, second: Array, q
     ends = []
     for i, j in _ends(a, b):
         pools = [_pool(chains.tallies[k], weight) for chains, k, weight in ((a, i, first), (b, j, second))]
-        groups = np.arange(len(pools[0].mass)) * GROUPS // len(pools[0].mass)
+        replicas = len(pools[0].mass)
+        groups = np.arange(replicas) * min(GROUPS, replicas) // replicas
         whole = pools[1].quantile(q) - pools[0].quantile(q)
         without = np.array(
             [pools[1].quantile(q, groups != g) - pools[0].quantile(q, groups != g) for g in range(groups[-1] + 1)]

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any
 
 from loynes.execution.progress import Progress
-from loynes.kernels.engine import CUT, Engine, Task
+from loynes.kernels.engine import CUT, AnyState, Engine, Task
 
 # Stretches double while they take less than so many seconds.
 LONG = 4.0
 
 
-def stretches(engine: Engine, task: Task, state: Any, start: int, stop: int) -> Iterator[int]:
+def stretches(engine: Engine, task: Task, state: AnyState, start: int, stop: int) -> Iterator[int]:
     """Run a task a stretch at a time, and say after each how far it is. Cut at multiples of CUT jobs from the start,
     where engines cut too, a run has the same bits as one that is not."""
     step = engine.first_rows(stop - start) if task.by_rows else CUT
@@ -43,7 +42,7 @@ class Chunked(Delegating):
         super().__init__(engine)
         self._progress, self._simulated = progress, getattr(progress, "simulated", None)
 
-    def run(self, task: Task, state: Any, start: int, stop: int) -> None:
+    def run(self, task: Task, state: AnyState, start: int, stop: int) -> None:
         before = start
         for at in stretches(self._engine, task, state, start, stop):
             if self._simulated is not None:

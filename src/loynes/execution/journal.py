@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from loynes.errors import LoynesError
 from loynes.execution.chunks import Delegating, stretches
-from loynes.kernels.engine import Engine, Task
+from loynes.kernels.engine import AnyState, Engine, Task
 
 # Seconds between records of a long run, and what is not worth a record.
 EVERY = 30.0
@@ -123,7 +123,7 @@ class Journalled(Delegating):
         super().__init__(engine)
         self._journal = journal
 
-    def run(self, task: Task, state: Any, start: int, stop: int) -> None:
+    def run(self, task: Task, state: AnyState, start: int, stop: int) -> None:
         key = f"{task.key(self.name)} {start} {stop}"
         run, record = self._journal.begin(key)
         if record is not None:

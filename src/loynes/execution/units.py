@@ -17,7 +17,7 @@ from loynes._version import __version__
 from loynes.errors import LoynesError
 from loynes.inputs.tables import JobTable
 from loynes.kernels.backends import engine_of
-from loynes.kernels.engine import Task, mapped
+from loynes.kernels.engine import AnyState, Task, mapped
 from loynes.kernels.fingerprint import FINGERPRINT
 
 # Counts travel as those that are not 0, where these are few.
@@ -37,14 +37,14 @@ class Sparse:
 class Unit:
     backend: str
     task: Task
-    state: Any  # packed
+    state: AnyState  # packed
     start: int
     stop: int
     fingerprint: str = FINGERPRINT
     version: str = __version__
 
 
-def run_unit(unit: Unit) -> Any:
+def run_unit(unit: Unit) -> AnyState:
     """The packed state afterwards, by one core or one GPU of this machine."""
     if unit.fingerprint != FINGERPRINT:
         raise LoynesError(
@@ -61,12 +61,12 @@ def fitting_replicas(backend: str, table: JobTable) -> int:
     return engine_of(backend).fitting_replicas(table)
 
 
-def packed(state: Any) -> Any:
+def packed(state: AnyState) -> AnyState:
     """A state that travels light."""
     return mapped(state, _packed)
 
 
-def unpacked(state: Any) -> Any:
+def unpacked(state: AnyState) -> AnyState:
     """Whole arrays that may be written: they can arrive as views of a message."""
     return mapped(state, _unpacked)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 from importlib import import_module
-from typing import Any
 
 
 def ready() -> None:
@@ -12,7 +11,7 @@ def ready() -> None:
     import_module("loynes.execution.units")
 
 
-def dask_setup(worker: Any) -> None:
+def dask_setup(worker: object) -> None:
     """Ctrl-C is the client's to answer; it ends its workers itself."""
     ready()
     signal.signal(signal.SIGINT, signal.SIG_IGN)

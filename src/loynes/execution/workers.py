@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from loynes.execution.units import Unit, fitting_replicas, packed, run_unit, unp
 from loynes.inputs.tables import JobTable
 from loynes.kernels.backends import check_backend, engine_of
 from loynes.kernels.cuda.engine import CudaEngine
-from loynes.kernels.engine import CUT, Engine, Ints, Task
+from loynes.kernels.engine import CUT, AnyState, Engine, Ints, Task
 from loynes.kernels.shape import step_cost
 
 # A unit takes about so many seconds; a run that takes less than the second figure is done here.
@@ -31,6 +31,7 @@ A_WORKER = 8
 # How much faster than a core a GPU is, to an order.
 A_GPU = 1000.0
 
+T = TypeVar("T")
 Line = Iterator[tuple[Ints, Unit]]
 
 
@@ -48,12 +49,12 @@ class Pool:
         if not hasattr(executor, "get_executor"):
             self._executors = {False: executor, True: executor}
 
-    def executor(self, gpu: bool) -> Any:
+    def executor(self, gpu: bool) -> Executor:
         """Where to submit; on Dask, units for a GPU go to workers that say they have one, if any does."""
         if gpu not in self._executors:
             resources = {"GPU": 1} if gpu and self._with_gpu() else None
             self._executors[gpu] = self._client.get_executor(pure=False, retries=2, resources=resources)
-        return self._executors[gpu]
+        return cast(Executor, self._executors[gpu])
 
     def slots(self, gpu: bool) -> int:
         """Units that can be done at a time, now."""
@@ -91,7 +92,7 @@ class Spread:
         """All at once: units are cut, and handed out, by the run itself."""
         return rows
 
-    def run(self, task: Task, state: Any, start: int, stop: int) -> None:
+    def run(self, task: Task, state: AnyState, start: int, stop: int) -> None:
         seconds = task.expected_jobs(start, stop) * self._job_seconds(task.table)
         if self._here is not None and seconds < NOT_WORTH_IT:
             self._here.run(task, state, start, stop)
@@ -106,7 +107,7 @@ class Spread:
         parts = [np.concatenate(rows[at : at + each]) for at in range(0, len(rows), each)]
         self._hand_out(task, state, [self._line(task, state, part, start, stop) for part in parts])
 
-    def _line(self, task: Task, state: Any, rows: Ints, start: int, stop: int) -> Line:
+    def _line(self, task: Task, state: AnyState, rows: Ints, start: int, stop: int) -> Line:
         """Some rows through the whole range, a unit after the other; each is cut when the one before has come back."""
         part = task.part(rows)
         if task.by_rows:
@@ -117,10 +118,10 @@ class Spread:
             before = packed(task.take(state, rows))
             yield rows, Unit(self._backend, part, before, first, min(stop, first + step))
 
-    def _hand_out(self, task: Task, state: Any, lines: list[Line]) -> None:
+    def _hand_out(self, task: Task, state: AnyState, lines: list[Line]) -> None:
         slots, executor = self._pool.slots(self._gpu), self._pool.executor(self._gpu)
         waiting = iter(lines)
-        under_way: dict[Future[Any], tuple[Ints, Line]] = {}
+        under_way: dict[Future[AnyState], tuple[Ints, Line]] = {}
 
         def submit(line: Line) -> None:
             following = next(line, None)
@@ -149,7 +150,7 @@ class Spread:
         return step_cost(table) * 1e-9 / (A_GPU if self._gpu else 1.0)
 
 
-def result_of(future: Any) -> Any:
+def result_of(future: Future[T]) -> T:
     """The result of a worker, or what became of it, in words."""
     try:
         return future.result()

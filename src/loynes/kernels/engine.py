@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,8 @@ from loynes.kernels.tally import Blockers, Heap, Tally
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 # Named tuples of arrays, and of other such tuples, with a row a replica; scalars among them are no state.
-State = TypeVar("State", bound=tuple[Any, ...])
+AnyState = tuple[object, ...]
+State = TypeVar("State", bound=AnyState)
 
 # Jobs of a replica after which runs may be cut: sums of reals are put together at the same places however work is cut.
 CUT = 1 << 19
@@ -59,7 +60,7 @@ class Engine(Protocol):
     def first_rows(self, rows: int) -> int:
         """Of a task that goes by rows: how many to begin with, so that the backend is busy and progress prompt."""
 
-    def run(self, task: Task, state: tuple[Any, ...], start: int, stop: int) -> None:
+    def run(self, task: Task, state: AnyState, start: int, stop: int) -> None:
         """Do the task over start .. stop - 1, updating the state in place."""
 
 
@@ -95,9 +96,9 @@ class Task:
         """About how many jobs a run will simulate."""
         return self.rows * (stop - start)
 
-    def jobs(self, state: Any, start: int, stop: int) -> int:
+    def jobs(self, state: AnyState, start: int, stop: int) -> int:
         """How many jobs a run simulated."""
-        return self.rows * (stop - start)
+        return self.expected_jobs(start, stop)
 
     def groups(self) -> list[Ints]:
         """Rows that must stay together when the work is cut."""
@@ -111,17 +112,17 @@ class Task:
         """A copy of the state of some rows."""
         return mapped(state, lambda array: array[rows])
 
-    def put(self, state: tuple[Any, ...], rows: Ints, part: tuple[Any, ...]) -> None:
+    def put(self, state: AnyState, rows: Ints, part: AnyState) -> None:
         """Write the state of some rows back."""
         for whole, piece in zip(arrays_of(state).values(), arrays_of(part).values(), strict=True):
             whole[rows] = piece
 
-    def saved(self, state: tuple[Any, ...]) -> dict[str, NDArray[Any]]:
+    def saved(self, state: AnyState) -> dict[str, NDArray[Any]]:
         """The state as plain arrays, by name."""
         return arrays_of(state)
 
-    def restore(self, state: tuple[Any, ...], arrays: dict[str, NDArray[Any]]) -> None:
-        for name, array in arrays_of(state).items():
+    def restore(self, state: AnyState, arrays: dict[str, NDArray[Any]]) -> None:
+        for name, array in self.saved(state).items():
             array[...] = arrays[name]
 
 
@@ -148,25 +149,23 @@ class Forward(Task):
         inner = np.unique(self.group[rows], return_inverse=True)[1]
         return replace(self, replicas=self.replicas[rows], group=inner.astype(np.int64))
 
-    def take(self, state: Any, rows: Ints) -> Any:
-        chains: ForwardState = state
+    def take(self, state: State, rows: Ints) -> State:
+        assert isinstance(state, ForwardState)
         own = np.unique(self.group[rows])
-        tally = mapped(chains.tally, lambda column: column[own])
-        return ForwardState(chains.workload[rows], chains.places[rows], tally)
+        tally = mapped(state.tally, lambda column: column[own])
+        return cast(State, ForwardState(state.workload[rows], state.places[rows], tally))
 
-    def put(self, state: Any, rows: Ints, part: Any) -> None:
+    def put(self, state: AnyState, rows: Ints, part: AnyState) -> None:
+        assert isinstance(state, ForwardState)
+        assert isinstance(part, ForwardState)
         own = np.unique(self.group[rows])
         state.workload[rows], state.places[rows] = part.workload, part.places
-        for column, piece in zip(state.tally[1:], part.tally[1:], strict=True):
+        for column, piece in zip(arrays_of(state.tally).values(), arrays_of(part.tally).values(), strict=True):
             column[own] = piece
 
-    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
+    def saved(self, state: AnyState) -> dict[str, NDArray[Any]]:
         """Tallies that nothing is added to need not be kept."""
         return {name: a for name, a in arrays_of(state).items() if self.observe or not name.startswith("tally")}
-
-    def restore(self, state: Any, arrays: dict[str, NDArray[Any]]) -> None:
-        for name, array in self.saved(state).items():
-            array[...] = arrays[name]
 
 
 class PileState(NamedTuple):
@@ -195,9 +194,6 @@ class Regeneration(Task):
 
     def expected_jobs(self, start: int, stop: int) -> int:
         return 0  # short, as long as such jobs are not rare
-
-    def jobs(self, state: Any, start: int, stop: int) -> int:
-        return 0
 
 
 class PairState(NamedTuple):
@@ -233,7 +229,8 @@ class Sampling(Task):
     def expected_jobs(self, start: int, stop: int) -> int:
         return 4 * self.initial * (stop - start)
 
-    def jobs(self, state: Any, start: int, stop: int) -> int:
+    def jobs(self, state: AnyState, start: int, stop: int) -> int:
+        assert isinstance(state, SampleState)
         return sample_steps(state.length[start:stop], state.doublings[start:stop])
 
 
@@ -269,16 +266,13 @@ class BlockBefore(Task):
     def expected_jobs(self, start: int, stop: int) -> int:
         return self.length * (stop - start)
 
-    def jobs(self, state: Any, start: int, stop: int) -> int:
-        return self.length * (stop - start)
-
 
 def sample_steps(length: Ints, doublings: Ints) -> int:
     """Job steps that backward samples made: n + 2n + ... up to each sample's last length."""
     return int(np.sum(2 * length - (length >> doublings)))
 
 
-def arrays_of(state: tuple[Any, ...], prefix: str = "") -> dict[str, NDArray[Any]]:
+def arrays_of(state: AnyState, prefix: str = "") -> dict[str, NDArray[Any]]:
     """The arrays of a state, however deep, by dotted names."""
     arrays: dict[str, NDArray[Any]] = {}
     for name, value in zip(state._fields, state, strict=True):  # type: ignore[attr-defined]

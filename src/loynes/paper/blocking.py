@@ -28,13 +28,13 @@ def big_jobs(effort: Effort) -> Item:
         exact = loynes.exact(model)
         ours = None
         if mean in sampled:
-            found = loynes.stability(
+            bracketed = loynes.stability(
                 model, precision=effort.threshold_precision, confidence=0.999,
                 **effort.ways(sampled.index(mean), len(sampled)),
             )  # fmt: skip
-            ours = found.hol_loss
+            ours = bracketed.hol_loss
             checks.append(holds(f"loss, big mean {mean:g}", ours, exact.hol_loss_saturated))
-            checks.append(holds(f"threshold, big mean {mean:g}", found.threshold, exact.threshold))
+            checks.append(holds(f"threshold, big mean {mean:g}", bracketed.threshold, exact.threshold))
         rows.append((mean, exact.threshold, exact.hol_loss_saturated, ours if ours is not None else ""))
     table = Table(BIG_TITLE, ("big mean", "exact threshold", "exact loss", "sampled loss"), tuple(rows))
     return Item("hol-big-jobs", BIG_TITLE, {"hol-big-jobs": table}, tuple(checks), lambda: _draw_big(rows))
@@ -59,16 +59,16 @@ def _draw_big(rows: list[tuple[Any, ...]]) -> Any:
 def assignment(effort: Effort) -> Item:
     rows, checks = [], []
     for number, (name, printed, printed_random) in enumerate(PRINTED):
-        found = []
+        pair = []
         precision = 0.01 if name == "borg-cell-b" else max(effort.threshold_precision, 0.002)
-        for turn, (discipline, said) in enumerate((("fcfs", printed), ("random", printed_random))):
+        for turn, (discipline, print_) in enumerate((("fcfs", printed), ("random", printed_random))):
             threshold = loynes.stability(
                 name, discipline=discipline, precision=precision,
                 max_jobs=3 * effort.max_jobs, **effort.ways(2 * number + turn, 6),
             ).threshold  # fmt: skip
-            found.append(threshold)
-            checks.append(within(f"{name}, {discipline}", threshold, said, 0.01))
-        rows.append((name, found[0], printed, found[1], printed_random, 1.0 - found[1].estimate / found[0].estimate))
+            pair.append(threshold)
+            checks.append(within(f"{name}, {discipline}", threshold, print_, 0.01))
+        rows.append((name, pair[0], printed, pair[1], printed_random, 1.0 - pair[1].estimate / pair[0].estimate))
     exact = loynes.exact("five-class-exponential").threshold
     checks.append(Check("five-class-exponential, exact", f"{exact:.5f}", "1.80 and 1.81", abs(exact - 1.805) <= 0.0051))
     columns = ("model", "fcfs", "printed", "random", "printed random", "lost by random")

@@ -31,11 +31,11 @@ from loynes.results.records.plan import Goal, Plan
 # Relative half-widths of the mean wait, one look after the other, until a verdict is clear; a search takes the first.
 PRECISIONS = (0.1, 0.03, 0.01, 0.003)
 SEARCHED_WITH = 2
-# Verdicts that may be asked for until two neighbours are told apart, or nothing more is tried.
+# Verdicts that may be asked for until two neighbours are known apart, or nothing more is tried.
 MOST_CLAIMS = 12
 # A rate is found to about this part of the threshold.
 RATE_STEP = 0.005
-# How many times the least possible number of servers is tried, unless told otherwise.
+# How many times the least possible number of servers is tried, unless --most says otherwise.
 MOST_TIMES = 64
 
 
@@ -135,14 +135,9 @@ def _axis(model: Model, vary: str, rate: float | None, most: float | None, seed:
             )
     chosen = rate
     return Axis(
-        vary,
-        rate,
-        lambda k: float(least + k),
-        lambda value: (load(model, [f"{vary}={int(value)}"]), chosen),
-        limit - least,
-        why,
-        f"{limit} {kind}",
-    )
+        vary, rate, lambda k: float(least + k), lambda value: (load(model, [f"{vary}={int(value)}"]), chosen),
+        limit - least, why, f"{limit} {kind}",
+    )  # fmt: skip
 
 
 def _round(x: float) -> float:
@@ -169,7 +164,6 @@ class Judge:
         verdict, why = 0, ""
         for look in range(looks):
             sure = 1.0 - doubt / len(self.objectives) / 2.0 ** (look + 1)
-            self.context.progress(0.0, f"{len(self.tried) + 1}: {self.axis.vary} {value:g}")
             try:
                 result = self._evaluated(model, rate, look, sure, seed, value)
             except UnstableError as error:
@@ -197,18 +191,8 @@ class Judge:
         )
         folder = self.context.folder
         place = None if folder is None else folder / "tried" / f"{value:g}-{seed}-{look}-{sure:.12g}"
-        quiet = Context(self.context.backend, _Counted(self.context), pool=self.context.pool)
-        return cast(Evaluation, answered(question, quiet, place))
-
-
-class _Counted:
-    """Of an evaluation within a plan only the jobs are told, not how far it is by itself."""
-
-    def __init__(self, context: Context) -> None:
-        self.simulated = getattr(context.progress, "simulated", None)
-
-    def __call__(self, share: float, text: str) -> None:
-        pass
+        part = self.context.part(0.0, 0.0, f"{len(self.tried) + 1}: {self.axis.vary} {value:g}")
+        return cast(Evaluation, answered(question, part.recorded_in(None), place))
 
 
 @dataclass(frozen=True)
@@ -221,29 +205,22 @@ class Verdict:
 def _searched(axis: Axis, judge: Judge, objectives: tuple[Objective, ...], confidence: float, seed: int) -> Plan:
     k = _bisected(axis, judge, 1.0 - confidence, seed)
     # What is claimed is shown with fresh random numbers. The doubts of all claims that are tried sum to 1 - confidence.
-    claims = 0
-
-    def claim(k: int) -> Verdict:
-        nonlocal claims
-        claims += 1
-        doubt = (1.0 - confidence) * 6.0 / (math.pi * claims) ** 2
-        return judge(k, seed + 1 if seed < 2**64 - 1 else 0, doubt, len(PRECISIONS))
-
     known: dict[int, Verdict] = {}
 
     def verdict(k: int) -> Verdict:
         if k not in known:
-            known[k] = claim(k)
+            doubt = (1.0 - confidence) * 6.0 / (math.pi * (len(known) + 1)) ** 2
+            known[k] = judge(k, seed + 1 if seed < 2**64 - 1 else 0, doubt, len(PRECISIONS))
         return known[k]
 
     while verdict(k).clear != 1:
         k += 1
-        if k > axis.last or claims > MOST_CLAIMS:
+        if k > axis.last or len(known) > MOST_CLAIMS:
             raise UsageError(_not_met(axis, objectives, known.get(min(k, axis.last))))
-    while k > 0 and verdict(k - 1).clear == 1 and claims <= MOST_CLAIMS:
+    while k > 0 and verdict(k - 1).clear == 1 and len(known) <= MOST_CLAIMS:
         k -= 1
     below = k - 1
-    while below >= 0 and verdict(below).clear != -1 and claims <= MOST_CLAIMS:
+    while below >= 0 and verdict(below).clear != -1 and len(known) <= MOST_CLAIMS:
         below -= 1
     failing = known.get(below) if below >= 0 else None
     if failing is not None and failing.clear != -1:
@@ -254,15 +231,9 @@ def _searched(axis: Axis, judge: Judge, objectives: tuple[Objective, ...], confi
     if axis.vary != "rate" and k < axis.last:
         further = judge(k + 1, seed + 1, 1.0 - confidence, 1).result
     fails = None if failing is None else failing.result
+    beside = [[None if side is None else one.value(side) for side in (fails, further)] for one in objectives]
     goals = tuple(
-        Goal(
-            one.text,
-            one.bound,
-            one.value(meets),
-            None if fails is None else one.value(fails),
-            None if further is None else one.value(further),
-        )
-        for one in objectives
+        Goal(one.text, one.bound, one.value(meets), *values) for one, values in zip(objectives, beside, strict=True)
     )
     warnings: tuple[str, ...] = ()
     if meets.certificate is None:

@@ -63,8 +63,6 @@ class Result:
     def __init_subclass__(cls) -> None:
         _RESULTS[cls.command] = cls
 
-    # What subclasses say.
-
     @property
     def title(self) -> str:
         """What it is about, in a few words."""
@@ -99,8 +97,6 @@ class Result:
     def tidy(self) -> Table:
         """One number a row, with its interval: what a .parquet file and a data frame hold."""
         return self.summary
-
-    # What follows from it.
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, which has no infinities: they become null."""
@@ -200,11 +196,11 @@ def _plain(value: Any, optional: tuple[str, ...]) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def dump(data: dict[str, Any]) -> str:
+def dump(data: object) -> str:
     return json.dumps(data, indent=2, allow_nan=False) + "\n"
 
 
-def without_timings(data: Any) -> Any:
+def without_timings(data: object) -> object:
     """Without how long anything took, however deep."""
     if isinstance(data, dict):
         return {name: without_timings(value) for name, value in data.items() if name not in TIMINGS}
@@ -239,11 +235,6 @@ def read_result(path: str | Path) -> Result:
         raise LoynesError(f"{source}: cannot be read: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise LoynesError(f"{source}: not a result of loynes ({error.__class__.__name__}: {error})") from None
-
-
-def results() -> dict[str, type[Result]]:
-    """The kinds of results that are loaded, by command."""
-    return {command: cls for command, cls in _RESULTS.items() if command}
 
 
 def how_sure(confidence: float, replicas: int | None = None) -> str:

@@ -26,14 +26,6 @@ class Certificate:
     burn_in: int | None = None  # jobs both chains were run for (sandwich)
     distance: Estimate | None = None  # of the state after the burn-in from stationarity, in total variation
 
-    def to_dict(self) -> dict[str, Any]:
-        return vars(self) | {"distance": None if self.distance is None else self.distance.to_dict()}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Certificate:
-        distance = data["distance"]
-        return cls(**data | {"distance": None if distance is None else Estimate.from_dict(distance)})
-
     @property
     def figures(self) -> list[tuple[str, Any]]:
         """Quantity and value, for tables."""
@@ -81,6 +73,3 @@ class NoCertificate:
 
     def __str__(self) -> str:
         return f"no certificate: {self.why}"
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"why": self.why}

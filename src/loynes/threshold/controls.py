@@ -146,7 +146,7 @@ class Mix:
     @cached_property
     def _conflicts(self) -> list[tuple[Array, Array]]:
         """For each blocker: times x, and the probability that a job conflicts with it and is longer than x."""
-        found = []
+        tails = []
         for blocker in self.blocking:
             others = np.flatnonzero(self.conflict[blocker])
             laws = [self.laws[k] for k in others]
@@ -158,8 +158,8 @@ class Mix:
             edges = np.array([edge for law in laws for edge in law.edges if edge > 0])
             x = np.unique(np.concatenate([[0.0], grid, np.nextafter(edges, 0.0), edges]))
             r = sum(self.probability[k] * (1.0 - law.cdf(x)) for k, law in zip(others, laws, strict=True))
-            found.append((x, np.maximum(r, 0.0)))
-        return found
+            tails.append((x, np.maximum(r, 0.0)))
+        return tails
 
 
 @dataclass(frozen=True)

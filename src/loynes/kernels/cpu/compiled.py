@@ -38,7 +38,7 @@ def compiled(
     inlined: bool = False,
     cached: bool = True,
     key: tuple[Any, ...] | None = None,
-) -> Any:
+) -> Callable[..., Any]:
     """The decorator of every kernel; `counted` says whether references to arrays are.
 
     A function that closes over compiled ones needs a `key` that tells it from others made at the same place, and a
@@ -51,4 +51,5 @@ def compiled(
     if cached:
         with suppress(RuntimeError):
             dispatcher._cache = _Cache(function, key)
-    return dispatcher
+    ready: Callable[..., Any] = dispatcher
+    return ready

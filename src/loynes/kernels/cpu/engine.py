@@ -50,7 +50,7 @@ class CpuEngine:
     def first_rows(self, rows: int) -> int:
         return max(self._threads, rows // FIRST_PART)
 
-    def run(self, task: kinds.Task, state: Any, start: int, stop: int) -> None:
+    def run(self, task: kinds.Task, state: kinds.AnyState, start: int, stop: int) -> None:
         piece = PIECES[type(task)](task, state)
         if task.by_rows:
             jobs = task.expected_jobs(start, stop) // max(stop - start, 1)

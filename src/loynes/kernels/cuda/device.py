@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from functools import lru_cache
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -33,14 +34,15 @@ def missing() -> str | None:
     return None
 
 
-def cupy() -> Any:
+def cupy() -> ModuleType:
     """CuPy, where there is a GPU to use it on."""
     what = missing()
     if what is not None:
         raise UsageError(f"backend 'cuda': {what}; use --backend cpu (or auto)")
     import cupy
 
-    return cupy
+    module: ModuleType = cupy
+    return module
 
 
 @lru_cache(maxsize=64)

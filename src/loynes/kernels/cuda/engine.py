@@ -57,7 +57,7 @@ class CudaEngine:
     def first_rows(self, rows: int) -> int:
         return max(1, rows // 4)
 
-    def run(self, task: kinds.Task, state: Any, start: int, stop: int) -> None:
+    def run(self, task: kinds.Task, state: kinds.AnyState, start: int, stop: int) -> None:
         runner = RUNNERS.get(type(task))
         if runner is None:
             raise UsageError(f"backend 'cuda': does not do this ({type(task).__name__}); use --backend cpu (or auto)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from loynes.inputs.arrivals import POISSON, start_places
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.kernels.cpu.engine import PIECES, Piece
-from loynes.kernels.engine import Engine, Ints, Task, whole_blocks
+from loynes.kernels.engine import AnyState, Engine, Ints, State, Task, whole_blocks
 from loynes.kernels.events.changes import Changes, apply
 from loynes.kernels.events.floor import SPARE, WOKEN, Floor, larger, new_floor
 from loynes.kernels.events.history import put_running_in_line, run_history
@@ -82,7 +82,8 @@ class Events(Task):
         each = self.burn_in + self.jobs_observed if self.horizon is None else int(self.horizon / self.table.gap_mean)
         return each * (stop - start)
 
-    def jobs(self, state: EventState, start: int, stop: int) -> int:
+    def jobs(self, state: AnyState, start: int, stop: int) -> int:
+        assert isinstance(state, EventState)
         return sum(record.arrived for record in state.records[start:stop] if record is not None)
 
     def part(self, rows: Ints) -> Self:
@@ -90,15 +91,19 @@ class Events(Task):
         history = None if self.history is None else self.history[rows]
         return replace(self, replicas=self.replicas[rows], workload=workload, history=history)
 
-    def take(self, state: Any, rows: Ints) -> Any:
-        return EventState([state.records[row] for row in rows])
+    def take(self, state: State, rows: Ints) -> State:
+        assert isinstance(state, EventState)
+        return cast(State, EventState([state.records[row] for row in rows]))
 
-    def put(self, state: Any, rows: Ints, part: Any) -> None:
+    def put(self, state: AnyState, rows: Ints, part: AnyState) -> None:
+        assert isinstance(state, EventState)
+        assert isinstance(part, EventState)
         for row, record in zip(rows, part.records, strict=True):
             state.records[row] = record
 
-    def saved(self, state: Any) -> dict[str, NDArray[Any]]:
+    def saved(self, state: AnyState) -> dict[str, NDArray[Any]]:
         """The rows that have been run, as plain arrays; of the rows for jobs, those that are used."""
+        assert isinstance(state, EventState)
         records = [record for record in state.records if record is not None]
         seen = [record.observations for record in records]
         rows = [one.jobs[~np.isnan(one.jobs[:, 2])] for one in seen]
@@ -110,7 +115,8 @@ class Events(Task):
             "jobs": np.concatenate(rows),
         }
 
-    def restore(self, state: Any, arrays: dict[str, NDArray[Any]]) -> None:
+    def restore(self, state: AnyState, arrays: dict[str, NDArray[Any]]) -> None:
+        assert isinstance(state, EventState)
         jobs = np.split(arrays["jobs"], np.cumsum(arrays["numbers"][:, 3])[:-1])
         for row, (arrived, observed, overrun, _) in enumerate(arrays["numbers"].tolist()):
             sums = {name: arrays[name][row] for name in OBSERVED}

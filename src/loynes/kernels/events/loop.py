@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -126,7 +127,7 @@ def run_events(policy: Policy, *given: Any) -> int:
 
 
 @functools.cache
-def loop_of(policy: Policy) -> Any:
+def loop_of(policy: Policy) -> Callable[..., Any]:
     """The loop that is made for a policy. Its place in the cache, and its symbols, are that policy's own."""
     make: Any = _events
     loop = make(policy.schedule, policy.keeps_place)

@@ -13,11 +13,11 @@ from typing import Any
 from loynes.kernels.cpu.compiled import compiled
 
 
-def uncounted(function: Callable[..., Any]) -> Any:
+def uncounted(function: Callable[..., Any]) -> Callable[..., Any]:
     """The decorator of functions on the floor that make no arrays."""
     return compiled(function, counted=False)
 
 
-def inlined(function: Callable[..., Any]) -> Any:
+def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same for what is called at every event: a call would hand over all of the floor's arrays."""
     return compiled(function, counted=False, inlined=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from loynes._version import __version__
 from loynes.estimate import Estimate, student
@@ -88,7 +88,8 @@ class Sampler:
     def origin(self) -> dict[str, str]:
         """What a file says of where it comes from."""
         of = {"model": self.model.to_json(), "seed": str(self.question.seed), "method": self.method}
-        bound = {} if self.certificate is None else {"certificate": json.dumps(self.certificate.to_dict())}
+        data = TypeAdapter(Certificate | None).dump_json(self.certificate).decode()
+        bound = {} if self.certificate is None else {"certificate": data}
         return of | {"loynes": __version__} | bound
 
     def part(self, first: int, count: int, engine: Engine) -> Iterator[Samples]:

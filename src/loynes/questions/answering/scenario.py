@@ -14,15 +14,15 @@ def changes_of(model: Model) -> Changes:
     scenario = model.scenario or ()
     edges = sorted({0.0} | {t for c in scenario for t in (c.since, c.until) if t is not None})
     factors = [math.prod(c.rate_factor for c in scenario if c.since <= t and not _over(c, t)) for t in edges]
-    found = []
+    moves = []
     for change in scenario:
         lost = change.lost_of(model.kinds, model.units)
         if any(lost):
-            found.append((change.since, lost, change.how == "failed"))
+            moves.append((change.since, lost, change.how == "failed"))
             if change.until is not None:
-                found.append((change.until, tuple(-n for n in lost), False))
-    found.sort(key=lambda one: (one[0], one[1]))  # at the same time, who comes back comes first
-    of_servers = tuple(ServerChange(*one, number) for number, one in enumerate(found))
+                moves.append((change.until, tuple(-n for n in lost), False))
+    moves.sort(key=lambda one: (one[0], one[1]))  # at the same time, who comes back comes first
+    of_servers = tuple(ServerChange(*one, number) for number, one in enumerate(moves))
     if all(factor == 1.0 for factor in factors):
         return Changes(of_servers=of_servers)
     return Changes(tuple(edges), tuple(factors), of_servers)

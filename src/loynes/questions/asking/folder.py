@@ -86,7 +86,7 @@ def remove_journal(folder: Path) -> None:
     shutil.rmtree(folder / JOURNAL, ignore_errors=True)
 
 
-def differences(before: Any, now: Any, path: str = "") -> list[str]:
+def differences(before: object, now: object, path: str = "") -> list[str]:
     """Where two documents differ: path, then and now."""
     if isinstance(before, dict) and isinstance(now, dict):
         inner = [(f"{path}.{key}".lstrip("."), before.get(key), now.get(key)) for key in sorted({*before, *now})]
@@ -97,6 +97,6 @@ def differences(before: Any, now: Any, path: str = "") -> list[str]:
     return [line for where, then, current in inner for line in differences(then, current, where)]
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = json.dumps(value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -94,8 +94,8 @@ def questions() -> dict[str, type[Question]]:
 
 def option_of(cls: type[Question], name: str) -> Option:
     """The Option among a field's annotations."""
-    found = next((extra for extra in cls.model_fields[name].metadata if isinstance(extra, Option)), None)
-    return found or Option("")
+    option = next((extra for extra in cls.model_fields[name].metadata if isinstance(extra, Option)), None)
+    return option or Option("")
 
 
 def flag_of(name: str, option: Option) -> str:
@@ -138,7 +138,7 @@ def _range(field: FieldInfo, value: object) -> str:
 def _choices(annotation: Any) -> tuple[str, ...]:
     if get_origin(annotation) is Literal:
         return tuple(str(choice) for choice in get_args(annotation))
-    return next((found for inner in get_args(annotation) if (found := _choices(inner))), ())
+    return next((choices for inner in get_args(annotation) if (choices := _choices(inner))), ())
 
 
 def _kind(annotation: Any) -> str:

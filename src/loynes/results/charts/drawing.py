@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import singledispatch
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,13 +84,14 @@ def axes(ax: Axes | None = None, **options: Any) -> Axes:
     return made
 
 
-def pyplot() -> Any:
+def pyplot() -> ModuleType:
     """matplotlib.pyplot; a usage error where it is not installed."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
         raise UsageError("plots need matplotlib: pip install 'loynes[plot]'") from None
-    return plt
+    module: ModuleType = plt
+    return module
 
 
 @singledispatch

@@ -94,9 +94,10 @@ def policy(name: str, **facts: Any) -> Callable[[Callable[..., Any]], Any]:
     user's own is replaced, as a file may be changed and read again.
     """
 
-    def register(function: Callable[..., Any]) -> Any:
-        found = _register[name] = _made(name, function, **facts)
-        return found.schedule
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        made = _register[name] = _made(name, function, **facts)
+        schedule: Callable[..., Any] = made.schedule
+        return schedule
 
     return register
 
@@ -154,7 +155,7 @@ def _made(name: str, function: Callable[..., Any], **facts: Any) -> Policy:
     return Policy(name, schedule, digest=digest, **facts)
 
 
-def helper(function: Callable[..., Any]) -> Any:
+def helper(function: Callable[..., Any]) -> Callable[..., Any]:
     """The decorator of a function that a user's policy calls; it may make no arrays."""
     return compiled(_renamed(function, digest_of(function)), counted=False, inlined=True, cached=False)
 
@@ -189,10 +190,8 @@ def _from_file(path: Path) -> Policy:
         raise
     except Exception as error:
         raise UsageError(f"policy {str(path)!r}: cannot be read: {type(error).__name__}: {error}") from error
-    found = [one for name, one in _register.items() if before.get(name) is not one]
-    if len(found) != 1:
-        many = (
-            f"registers {len(found)} policies ({', '.join(one.name for one in found)})" if found else "registers none"
-        )
+    new = [one for name, one in _register.items() if before.get(name) is not one]
+    if len(new) != 1:
+        many = f"registers {len(new)} policies ({', '.join(one.name for one in new)})" if new else "registers none"
         raise UsageError(f"policy {str(path)!r}: {many}; decorate one function with @policy(name)")
-    return found[0]
+    return new[0]
