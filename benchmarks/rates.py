@@ -91,9 +91,9 @@ def memory() -> None:
         code = (
             "import resource, sys; sys.path.insert(0, 'benchmarks')\n"
             "from loynes.model import load; from loynes.inputs.tables import job_table, needs_of\n"
-            "from loynes.stationary.forward import Chains\n"
-            "m = load('one-or-all')\n"
-            f"Chains(job_table(m, 10.0), needs_of(m), 1.0, seed=1).observe({jobs})\n"
+            "from loynes.kernels.cpu.engine import CpuEngine; from loynes.stationary.forward import Chains\n"
+            "import numpy as np; m, ways = load('one-or-all'), {'rows': 32, 'engine': CpuEngine()}\n"
+            f"Chains(job_table(m, 10.0), needs_of(m), 1.0, seed=1, replicas=np.arange(32), **ways).observe({jobs})\n"
             "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
         )
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -49,7 +49,7 @@ def test_values(given: object, values: tuple[Any, ...] | None) -> None:
 
 @pytest.mark.parametrize("wrong", ["", "  ", "1:2:0", "1:2:-1", "3:1:1", "a:b:c", "0:10001:1", "0:inf:1", "nan:1:1"])
 def test_wrong_values(wrong: str) -> None:
-    with pytest.raises(UsageError):
+    with pytest.raises(ValueError):
         values_of(wrong)
 
 
@@ -58,7 +58,7 @@ def test_pairs_texts_and_names() -> None:
     assert pairs_of([" a = b=c ", "d=e"]) == {"a": "b=c", "d": "e"}
     assert pairs_of(None) == {}
     for wrong in ("a", "=b", "a=", " =b", "a= "):
-        with pytest.raises(UsageError, match="NAME=VALUE"):
+        with pytest.raises(ValueError, match="NAME=VALUE"):
             pairs_of([wrong])
     assert texts_of("a") == ("a",)
     assert texts_of(["a", "b"]) == ["a", "b"]
@@ -71,10 +71,10 @@ def test_times_and_numbers_above_zero() -> None:
     assert _finite((0, 2.5)) == (0.0, 2.5)
     assert _above_zero((1e-9, 2)) == (1e-9, 2)
     for wrong in ((-1e-9,), (math.inf,), (math.nan,), ("a",), (1, -1)):
-        with pytest.raises(UsageError, match="finite times of at least 0"):
+        with pytest.raises(ValueError, match="finite times of at least 0"):
             _finite(wrong)
     for wrong in ((), (0,), ("a",), (1, 0)):
-        with pytest.raises(UsageError, match="above 0"):
+        with pytest.raises(ValueError, match="above 0"):
             _above_zero(wrong)
 
 

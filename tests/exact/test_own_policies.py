@@ -31,6 +31,13 @@ UNITS, JOBS = np.array([4]), ([0.0, 1, 2, 2.5], [3, 4, 1, 1], [4.0, 1, 1, 1])
 
 
 @pytest.fixture(autouse=True)
+def _built_in_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever other tests have registered is not there, and what is registered here is gone afterwards."""
+    known = {name: one for name, one in policies().items() if not one.digest}
+    monkeypatch.setattr(register, "_register", known)
+
+
+@pytest.fixture(autouse=True)
 def _own_register(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a test registers is gone after it."""
     policies()

@@ -77,7 +77,7 @@ class Journal:
         """Write a record, wait until it is on disk, and let go of the one before it."""
         buffer = io.BytesIO()
         arrays: dict[str, Any] = {"_key": np.array(record.key), "_at": np.array(record.at)} | record.arrays
-        np.savez_compressed(buffer, **arrays)
+        np.savez(buffer, **arrays)
         contents = buffer.getvalue()
         path = self.folder / f"{run:06d}-{_digest(contents)}.npz"
         draft = path.with_suffix(".part")
