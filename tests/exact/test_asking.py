@@ -49,7 +49,7 @@ def test_values(given: object, values: tuple[Any, ...] | None) -> None:
 
 @pytest.mark.parametrize("wrong", ["", "  ", "1:2:0", "1:2:-1", "3:1:1", "a:b:c", "0:10001:1", "0:inf:1", "nan:1:1"])
 def test_wrong_values(wrong: str) -> None:
-    with pytest.raises(ValueError, match="values|range|step"):
+    with pytest.raises(ValueError, match=r"values|range|step"):
         values_of(wrong)
 
 
