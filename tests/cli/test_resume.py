@@ -389,7 +389,7 @@ QUESTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any], bool]] = {
     "stability": (partial(loynes.stability, "two-class-200"), {"precision": 0.05}, True),
     "certify": (partial(loynes.certify, MODEL), {"rate": 1.0}, True),
     "exact": (partial(loynes.exact, SMALL), {"load": 0.5, "exceeds": (1.0,)}, False),
-    "fit": (partial(loynes.fit, LOG), {"classes": 3}, True),
+    "fit": (partial(loynes.fit, LOG), {"classes": 3, "law": "exponential"}, True),
     "replay": (partial(loynes.replay, LOG), {"policy": "easy", "windows": 5}, False),
     "check": (partial(loynes.check, SMALL), {}, False),
 }
