@@ -58,7 +58,7 @@ class AskSweep(Question):
         dict[str, tuple[Any, ...]],
         BeforeValidator(_axes),
         Option("Change the model: servers=16:32:4. Repeatable.", "PATH=VALUES", written="pairs"),
-    ] = {}  # noqa: RUF012
+    ] = Field(default_factory=dict)
     method: Method = "sandwich"
     precision: Annotated[
         float, Field(gt=0, lt=1), Option("Relative half-width of the overall mean wait to reach at every point.")

@@ -38,7 +38,7 @@ class AboutLog(Question):
         dict[str, str],
         BeforeValidator(partial(pairs_of, like="NAME=COLUMN")),
         Option("Where submit, need, service or wait is. Repeatable.", "NAME=COLUMN", flag="--column", written="pairs"),
-    ] = {}  # noqa: RUF012
+    ] = Field(default_factory=dict)
     strict: Annotated[bool, Option("Stop at the first damaged line, instead of counting.")] = False
 
     @property
