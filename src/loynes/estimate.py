@@ -93,6 +93,12 @@ class Estimate:
         return core_schema.no_info_plain_validator_function(read, serialization=to_dict)
 
 
+def key_text(value: float) -> str:
+    """A number as a JSON key or a name: as short as it reads back equal."""
+    short = f"{value:.15g}"
+    return short if float(short) == value else repr(float(value))
+
+
 def number_text(value: float) -> str:
     """A number in a table."""
     return f"{value:.6g}" if math.isfinite(value) else ("-" if math.isnan(value) else "inf")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from loynes.errors import LoynesError, UsageError
-from loynes.estimate import Estimate
+from loynes.estimate import Estimate, key_text
 from loynes.estimators.measures import ALL_JOBS, Moment
 from loynes.estimators.pairs import Difference
 from loynes.model import load
@@ -83,6 +83,10 @@ def test_json_is_plain() -> None:
     assert dump({"a": 1}) == '{\n  "a": 1\n}\n'
     nested = {"seconds": 1, "a": [{"read_seconds": 2, "b": 3}], "c": {"seconds": 4}}
     assert without_timings(nested) == {"a": [{"b": 3}], "c": {}}
+
+
+def test_keys_read_back_equal() -> None:
+    assert [key_text(x) for x in (2.0, 0.1, 1e300, 0.1 + 0.2)] == ["2", "0.1", "1e+300", "0.30000000000000004"]
 
 
 def test_how_sure() -> None:

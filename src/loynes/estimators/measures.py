@@ -8,7 +8,7 @@ from typing import Annotated, Any, overload
 
 from pydantic import PlainSerializer
 
-from loynes.estimate import Estimate
+from loynes.estimate import Estimate, key_text
 from loynes.model.cluster import Model
 
 PERCENTILES = (0.50, 0.90, 0.95, 0.99)
@@ -16,7 +16,7 @@ PERCENTILES = (0.50, 0.90, 0.95, 0.99)
 ALL_JOBS, SYSTEM = "all jobs", "system"
 
 # P(wait > x) by x; in JSON, whose keys are texts, x has as many digits as it needs.
-Tails = Annotated[dict[float, Estimate], PlainSerializer(lambda tails: {f"{x:.15g}": p for x, p in tails.items()})]
+Tails = Annotated[dict[float, Estimate], PlainSerializer(lambda tails: {key_text(x): p for x, p in tails.items()})]
 
 
 @dataclass(frozen=True)

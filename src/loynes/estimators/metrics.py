@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from loynes.estimate import Estimate
+from loynes.estimate import Estimate, key_text
 from loynes.estimators.measures import SYSTEM, System, Waits
 
 Unit = Literal["time", "time²", "probability", "share", "servers", "jobs"]
@@ -59,8 +59,8 @@ def metric(name: str) -> Metric:
 
 def tail(x: float) -> Metric:
     """P(wait > x), where it was asked for."""
-    return Metric(f"wait>{x:.15g}", f"P(wait > {x:.15g})", "probability", lambda w: w.exceeds[x], 1, "class",
-                  f"wait > {x:.15g}")  # fmt: skip
+    return Metric(f"wait>{key_text(x)}", f"P(wait > {key_text(x)})", "probability", lambda w: w.exceeds[x], 1, "class",
+                  f"wait > {key_text(x)}")  # fmt: skip
 
 
 def of_waits(waits: Waits) -> dict[str, Estimate]:

@@ -155,7 +155,7 @@ class Result:
         write_text(folder / TIMING, dump({name: data[name] for name in TIMINGS if name in data}))
         write_text(folder / RESULT, dump(without_timings(data)))
 
-    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
+    def plot(self, ax: Axes | None = None, **options: object) -> Axes:
         """Its first chart; returns the matplotlib axes."""
         from loynes.results.charts.drawing import picture
 

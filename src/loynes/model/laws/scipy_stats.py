@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,12 +33,20 @@ CLOSE = 1e-8
 LEVER = 1.0
 
 
-def is_frozen(value: Any) -> bool:
+class Frozen(Protocol):
+    """What a law of scipy.stats with its parameters has, of which loynes reads these."""
+
+    dist: Any
+    args: tuple[Any, ...]
+    kwds: dict[str, Any]
+
+
+def is_frozen(value: object) -> TypeGuard[Frozen]:
     """Whether this is a law of scipy.stats with its parameters, without loading scipy to find out."""
     return all(hasattr(value, name) for name in ("dist", "args", "kwds")) and hasattr(value, "ppf")
 
 
-def from_scipy(frozen: Any) -> Scipy:
+def from_scipy(frozen: object) -> Scipy:
     """The service law of a frozen scipy.stats law, such as scipy.stats.gamma(2.0, scale=3.0)."""
     if not is_frozen(frozen):
         raise ModelError(f"a {type(frozen).__name__} is no frozen law of scipy.stats, such as scipy.stats.gamma(2.0)")

@@ -55,7 +55,7 @@ def draw(chart: Chart, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def picture(result: Result, ax: Axes | None = None, **options: Any) -> Axes:
+def picture(result: Result, ax: Axes | None = None, **options: object) -> Axes:
     """The first of a result's charts, which is its picture; options are those of the function that makes them."""
     charts = charts_of(result, **options)
     if not charts:
@@ -74,7 +74,7 @@ def save_picture(result: Result, path: str | Path) -> None:
         plt.close(figure)
 
 
-def axes(ax: Axes | None = None, **options: Any) -> Axes:
+def axes(ax: Axes | None = None, **options: object) -> Axes:
     """The axes given, or new ones in the house's style."""
     plt = pyplot()
     if ax is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pkgutil
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+from typing import Concatenate, Generic, ParamSpec, TypeVar
 
 from loynes.errors import UsageError
 from loynes.results.base import Result
@@ -31,7 +31,7 @@ class Register(Generic[Made]):
 
         return take
 
-    def make(self, result: Result, **options: Any) -> Made | None:
+    def make(self, result: Result, **options: object) -> Made | None:
         """What the function for this result makes of it; None where there is no such function."""
         makers = (self._makers[kind] for kind in type(result).__mro__ if kind in self._makers)
         make = next(makers, None)
@@ -53,7 +53,7 @@ def load_modules(package: str) -> None:
         import_module(f"{package}.{module.name}")
 
 
-def charts_of(result: Result, **options: Any) -> list[Chart]:
+def charts_of(result: Result, **options: object) -> list[Chart]:
     """The charts of any result, the first of which is its picture; a sweep has options."""
     load_modules("loynes.results.charts")
     charts = CHARTS.make(result, **options)

@@ -8,11 +8,12 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import PlainSerializer
 
+from loynes.estimate import key_text
 from loynes.results.base import Result, SavedModel
 from loynes.results.table import Table
 
 # P(wait > x) by x.
-ExactTails = Annotated[dict[float, float], PlainSerializer(lambda tails: {f"{x:.15g}": p for x, p in tails.items()})]
+ExactTails = Annotated[dict[float, float], PlainSerializer(lambda tails: {key_text(x): p for x, p in tails.items()})]
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ class Exact(Result):
             rows.append(tuple(row))
         columns = ["class", "need", "saturated rate"]
         if self.classes:
-            columns += ["mean wait", "variance", "no wait", *(f"wait > {x:.15g}" for x in tails)]
+            columns += ["mean wait", "variance", "no wait", *(f"wait > {key_text(x)}" for x in tails)]
         return Table("classes", tuple(columns), tuple(rows))
 
     @property
@@ -123,7 +124,7 @@ class Exact(Result):
             rows.append((name, "saturated rate", rate))
             if (wait := self.classes.get(name)) is not None:
                 rows += [(name, what, getattr(wait, what)) for what in ("mean", "variance", "no_wait")]
-                rows += [(name, f"wait>{x:.15g}", p) for x, p in wait.exceeds.items()]
+                rows += [(name, f"wait>{key_text(x)}", p) for x, p in wait.exceeds.items()]
         return Table(self.title, ("class", "metric", "value"), tuple(rows))
 
     @property
