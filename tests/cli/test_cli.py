@@ -259,7 +259,7 @@ def test_bad_options(options: tuple[str, ...], said: str, tmp_path: Path) -> Non
 def test_interrupt(tmp_path: Path) -> None:
     """Ctrl-C: one line, exit code 130, no file."""
     # Compile first: a compilation cannot be interrupted, and takes long on a busy machine.
-    ok("evaluate", "one-or-all", "--load", "0.9", "--burn-in", "64", *QUICK)
+    ok("evaluate", "one-or-all", "--load", "0.9", "--precision", "0.5", "--max-jobs", "1e6")
     line = ["evaluate", "one-or-all", "--load", "0.9", "--precision", "0.0001", "-o", str(tmp_path / "r.json")]
     with subprocess.Popen([sys.executable, "-m", "loynes", *line], stderr=subprocess.PIPE, text=True) as process:
         time.sleep(5)

@@ -21,7 +21,6 @@ from loynes.inputs.tables import JobTable
 from loynes.kernels.backends import check_backend, engine_of
 from loynes.kernels.cuda.engine import CudaEngine
 from loynes.kernels.engine import CUT, AnyState, Engine, Ints, Task
-from loynes.kernels.shape import step_cost
 
 # A unit takes about so many seconds; a run that takes less than the second figure is done here.
 UNIT_SECONDS = 0.8
@@ -93,7 +92,7 @@ class Spread:
         return rows
 
     def run(self, task: Task, state: AnyState, start: int, stop: int) -> None:
-        seconds = task.expected_jobs(start, stop) * self._job_seconds(task.table)
+        seconds = task.expected_jobs(start, stop) * self._job_seconds(task)
         if self._here is not None and seconds < NOT_WORTH_IT:
             self._here.run(task, state, start, stop)
             return
@@ -113,7 +112,7 @@ class Spread:
         if task.by_rows:
             yield rows, Unit(self._backend, part, packed(task.take(state, rows)), 0, len(rows))
             return
-        step = max(1, int(UNIT_SECONDS / (self._job_seconds(task.table) * len(rows) * CUT))) * CUT
+        step = max(1, int(UNIT_SECONDS / (self._job_seconds(task) * len(rows) * CUT))) * CUT
         for first in range(start, stop, step):
             before = packed(task.take(state, rows))
             yield rows, Unit(self._backend, part, before, first, min(stop, first + step))
@@ -145,9 +144,9 @@ class Spread:
             for future in under_way:
                 future.cancel()
 
-    def _job_seconds(self, table: JobTable) -> float:
+    def _job_seconds(self, task: Task) -> float:
         """Of a job step, to an order."""
-        return step_cost(table) * 1e-9 / (A_GPU if self._gpu else 1.0)
+        return task.job_seconds / (A_GPU if self._gpu else 1.0)
 
 
 def result_of(future: Future[T]) -> T:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from loynes.inputs.tables import JobTable, Needs
 from loynes.kernels.reference import BLOCK
+from loynes.kernels.shape import step_cost
 from loynes.kernels.tally import Blockers, Heap, Tally
 
 Array = NDArray[np.float64]
@@ -66,18 +67,18 @@ class Engine(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What all kinds of work have: the jobs' table, where randomness comes from, and each row's replica."""
-
-    table: JobTable
-    seed: int
-    stream: int
-    replicas: Ints
+    """What all kinds of work have: rows, one for each replica."""
 
     by_rows: ClassVar[bool] = False
 
     @property
     def rows(self) -> int:
-        return len(self.replicas)
+        raise NotImplementedError
+
+    @property
+    def job_seconds(self) -> float:
+        """What one job takes on one core, to an order."""
+        raise NotImplementedError
 
     @property
     def label(self) -> str:
@@ -106,7 +107,7 @@ class Task:
 
     def part(self, rows: Ints) -> Self:
         """The same for some rows only."""
-        return replace(self, replicas=self.replicas[rows])
+        raise NotImplementedError
 
     def take(self, state: State, rows: Ints) -> State:
         """A copy of the state of some rows."""
@@ -126,6 +127,27 @@ class Task:
             array[...] = arrays[name]
 
 
+@dataclass(frozen=True, eq=False)
+class ModelTask(Task):
+    """Jobs of a model: their table, where randomness comes from, and each row's replica."""
+
+    table: JobTable
+    seed: int
+    stream: int
+    replicas: Ints
+
+    @property
+    def rows(self) -> int:
+        return len(self.replicas)
+
+    @property
+    def job_seconds(self) -> float:
+        return step_cost(self.table) * 1e-9
+
+    def part(self, rows: Ints) -> Self:
+        return replace(self, replicas=self.replicas[rows])
+
+
 class ForwardState(NamedTuple):
     workload: Array  # [row, server]
     places: Ints  # [row], where the arrival process stands
@@ -133,7 +155,7 @@ class ForwardState(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Forward(Task):
+class Forward(ModelTask):
     """Chains through a range of jobs; what arrivals would see is added to tally rows, if it is to be observed."""
 
     needs: Needs
@@ -175,7 +197,7 @@ class PileState(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Pile(Task):
+class Pile(ModelTask):
     """Jobs piled up without gaps; with `random`, each on servers drawn at random, and heights are in no order."""
 
     needs: Needs
@@ -184,7 +206,7 @@ class Pile(Task):
 
 
 @dataclass(frozen=True, eq=False)
-class Regeneration(Task):
+class Regeneration(ModelTask):
     """Piles from job `begin` on until a job that needs all servers has left each of them flat; of a PileState."""
 
     blockers: Blockers
@@ -204,7 +226,7 @@ class PairState(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Sandwich(Task):
+class Sandwich(ModelTask):
     """Pairs of chains, low <= high, on the same jobs."""
 
     def expected_jobs(self, start: int, stop: int) -> int:
@@ -218,7 +240,7 @@ class SampleState(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Sampling(Task):
+class Sampling(ModelTask):
     """One backward sample a row, from `initial` jobs ago, doubling, at most `longest`."""
 
     initial: int
@@ -256,7 +278,7 @@ class BlockState(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class BlockBefore(Task):
+class BlockBefore(ModelTask):
     """The `length` jobs before job 0, given where arrivals stand then: the height of their pile, and their time."""
 
     length: int

@@ -12,8 +12,7 @@ from loynes.model.cluster import MOST_SERVERS
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask
 from loynes.questions.asking.logs import AboutLog
-from loynes.questions.asking.options import Option
-from loynes.questions.simulate import PolicyOption
+from loynes.questions.asking.options import Option, PolicyOption
 from loynes.results.records.replay import Replay
 
 WINDOWS = 24

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BeforeValidator, Field, PlainSerializer
+from pydantic import BeforeValidator, Field
 
 from loynes.errors import UnstableError, UsageError
 from loynes.execution.context import Context
@@ -16,7 +16,7 @@ from loynes.model import Model
 from loynes.questions.answering.thresholds import JudgedRate, judged_rate, stated_rate, unjudged_rate
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask
-from loynes.questions.asking.options import Option, values_of
+from loynes.questions.asking.options import Option, PolicyOption, values_of
 from loynes.questions.asking.question import LoadedModel, Question
 from loynes.results.records.simulation import Simulation
 
@@ -45,11 +45,6 @@ def _times(given: object) -> tuple[float, ...]:
     if ordered and not (ordered[0] >= 0 and math.isfinite(ordered[-1])):
         raise ValueError("must be finite times of at least 0")
     return ordered
-
-
-PolicyOption = Annotated[
-    Any, PlainSerializer(str), Option("Who starts next: a name (loynes policies) or a file of your own (.py).")
-]
 
 
 class Simulate(Question):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from loynes.inputs.arrivals import POISSON, start_places
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.kernels.cpu.engine import PIECES, Piece
-from loynes.kernels.engine import AnyState, Engine, Ints, State, Task, whole_blocks
+from loynes.kernels.engine import AnyState, Engine, Ints, ModelTask, State, whole_blocks
 from loynes.kernels.events.changes import Changes, apply
 from loynes.kernels.events.floor import SPARE, WOKEN, Floor, larger, new_floor
 from loynes.kernels.events.history import put_running_in_line, run_history
@@ -52,7 +52,7 @@ class EventState(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Events(Task):
+class Events(ModelTask):
     """Replicas event by event: each observes so many jobs after a burn-in, or all that arrive before a horizon."""
 
     policy: Policy
@@ -311,18 +311,32 @@ def run_jobs(
     The first array has wait and response of each job; the second, sums over time between `edges` as in
     Observations.time. No guess is shorter than the truth: schedulers end jobs that take longer than was said.
     """
-    count = len(arrival)
     demand, job_class = np.unique(np.ascontiguousarray(need, dtype=np.int64), axis=0, return_inverse=True)
+    guess = service if guess is None else guess
+    return run_classes(units, arrival, job_class.ravel(), demand, service, guess, find_policy(policy), option, edges)
+
+
+def run_classes(
+    units: Ints,
+    arrival: Array,
+    job_class: Ints,
+    demand: Ints,
+    service: Array,
+    guess: Array,
+    policy: Policy,
+    option: int = 1,
+    edges: Array | None = None,
+) -> tuple[Array, Array]:
+    """The same for jobs whose needs are those of their classes, `demand`: [class, kind]."""
+    count = len(arrival)
     observations = new_observations(len(demand), len(units), 1.0, count)
-    policy = find_policy(policy)
     floor = floor_for(policy, np.asarray(units, np.int64), len(demand))
-    guess = service if guess is None else np.maximum(guess, service)
     # One more job, at the end of time, lets all others end.
     arrivals = Arrivals(
         np.append(arrival, np.inf),
-        np.append(job_class.ravel(), 0).astype(np.int64),
+        np.append(job_class, 0).astype(np.int64),
         np.append(service, 0.0).astype(np.float64),
-        np.append(guess, 0.0).astype(np.float64),
+        np.append(np.maximum(guess, service), 0.0).astype(np.float64),
         np.append(np.arange(count), -1),
     )
     nothing, state = np.empty(0), np.empty((0, 2 + 3 * len(units)))

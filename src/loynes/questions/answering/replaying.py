@@ -29,11 +29,11 @@ def replay_trace(
     jobs: Trace, servers: int, by: str | None, windows: int, order: Order, inflation: float | None
 ) -> Replay:
     """Exact figures of recorded jobs, all of which fit, on so many servers."""
-    names, code = _classes(jobs, by)
+    names, code = classes_of(jobs, by)
     if order.policy == "fcfs":
         replayed, believed = _in_turn(jobs, servers, windows), None
     else:
-        guess, believed = _guesses(jobs, order, inflation)
+        guess, believed = guesses_of(jobs, order, inflation)
         replayed = _by_events(jobs, servers, windows, order, guess)
     edges, wait = replayed.edges, replayed.wait
     response, span = wait + jobs.service, float(edges[-1])
@@ -60,7 +60,8 @@ def replay_trace(
         policy=order.policy,
         details=order.details if believed is None else order.details | {"believed": believed},
         read_seconds=jobs.seconds,
-        warnings=_warnings(jobs, servers) + order.rule.warnings(np.unique(jobs.need).tolist(), servers),
+        warnings=log_warnings(jobs, servers, jobs.skipped.get(TOO_LARGE, 0))
+        + order.rule.warnings(np.unique(jobs.need).tolist(), servers),
         each=each | {"recorded_wait": jobs.wait},
     )
 
@@ -103,7 +104,7 @@ def _by_events(jobs: Trace, servers: int, windows: int, order: Order, guess: Arr
     return Replayed(times[:, 0], float(sums[:, KINDS + 1].sum()), edges, *columns, "events")
 
 
-def _guesses(jobs: Trace, order: Order, inflation: float | None) -> tuple[Array, str | None]:
+def guesses_of(jobs: Trace, order: Order, inflation: float | None) -> tuple[Array, str | None]:
     """What a scheduler believes run times to be, and that in words."""
     if not order.rule.believes_run_times:
         return jobs.service, None
@@ -116,7 +117,7 @@ def _guesses(jobs: Trace, order: Order, inflation: float | None) -> tuple[Array,
     return order.inflation * jobs.service, f"{order.inflation:g} times the true run times"
 
 
-def _classes(trace: Trace, label: str | None) -> tuple[list[str], NDArray[np.int64]]:
+def classes_of(trace: Trace, label: str | None) -> tuple[list[str], NDArray[np.int64]]:
     """Names of the classes, and each job's place among them."""
     if label is not None:
         if label not in trace.labels:
@@ -159,9 +160,9 @@ def _recorded(trace: Trace, members: dict[str, NDArray[np.int64]]) -> Recorded |
     )
 
 
-def _warnings(trace: Trace, servers: int) -> tuple[str, ...]:
+def log_warnings(trace: Trace, servers: int, large: int) -> tuple[str, ...]:
+    """Of jobs that are too large to be run, and of more work than the servers can do."""
     texts = []
-    large = trace.skipped.get(TOO_LARGE, 0)
     if large:
         texts.append(
             f"{large} jobs need more than {servers} servers and were left out, with the waits they would cause"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, PlainSerializer
 
 from loynes.model.fields import LARGEST, SMALLEST
 
@@ -187,4 +187,7 @@ SwapThreshold = Annotated[
 ]
 EventJobs = Annotated[
     int | None, Field(ge=1, le=2**40), Option("Observed in each replica.", default="200000", unit="jobs")
+]
+PolicyOption = Annotated[
+    Any, PlainSerializer(str), Option("Who starts next: a name (loynes policies) or a file of your own (.py).")
 ]

@@ -1,0 +1,189 @@
+"""What a log can tell: measures of resamples of it, with the doubt that its length leaves.
+
+A quantity x has one value in the log itself, replayed, and one in every resample. Two intervals are made of these:
+
+- **data**: where x lies in the long run, given the log alone. The spread of x over resamples stands for that of logs
+  around the truth: the bootstrap assumes that days put together anew vary as the log would, had it been recorded
+  again. It is laid around the log's own value, not around the resamples' mean, since stretches of days that were never
+  neighbours collide where they meet: users submit what fits.
+  Waits respond to load as 1 / (1 - load) does, so a log that happened to be quiet shows too little spread. Times are
+  therefore taken as -1 / (x + service), in M/M/1 a straight line in the load; on that scale the interval is Student's.
+  Where its upper end would pass 0 the log cannot exclude that the queue is unstable, and the end is infinite. The log
+  has about n independent stretches of days, whose sums have heavy tails: half of n - 1 degrees of freedom, and WIDER
+  times the standard deviation, were chosen so that 95% intervals hold the truth of synthetic logs of ten weeks, with
+  sessions and cycles, 90 to 98% of the time (docs/traces.md). That is a measurement, no proof.
+- **Monte Carlo**: how well the estimate is known from so many runs. The log itself is replayed exactly; a log with jobs
+  added is put together anew a few times, and the interval is Student's over these.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loynes.estimate import Estimate, mean_of
+from loynes.estimators.measures import Measures, Resource, Spread, System, Waits
+from loynes.kernels.events.recorded import BUSY, COUNT, EXCEEDS, LINE, NONE, RANKS, RESPONSE, THERE, WAIT, RecordedState
+
+Array = NDArray[np.float64]
+
+# See above.
+WIDER = 1.25
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """The values of a quantity: in the log itself, as often as it was run, and in resamples."""
+
+    own: Array
+    others: Array
+    service: float = math.inf  # what is added to it where it responds to load; infinite for what is taken as it is
+    most: float = math.inf
+
+    @property
+    def value(self) -> float:
+        return float(self.own.mean())
+
+    def on_scale(self, values: Array) -> Array:
+        return values if math.isinf(self.service) else -1.0 / (values + self.service)
+
+    def back(self, value: float) -> float:
+        if math.isinf(self.service):
+            return value
+        return -1.0 / value - self.service if value < 0.0 else math.inf
+
+    def around(self, reach: float) -> tuple[float, float]:
+        """The ends of an interval that reaches so many standard deviations of the resamples to both sides."""
+        others = self.others[~np.isnan(self.others)]
+        if len(others) < 2:
+            return 0.0, self.most
+        middle = float(self.on_scale(np.array([self.value]))[0])
+        half = reach * float(self.on_scale(others).std(ddof=1))
+        return max(0.0, self.back(middle - half)), min(self.most, self.back(middle + half))
+
+    def probability_at_most(self, bound: float, stretches: float) -> float:
+        """That the quantity, in the long run, is at most a bound, by the interval's own law."""
+        from scipy.stats import t
+
+        others = self.others[~np.isnan(self.others)]
+        at = self.on_scale(np.array([self.value, bound]))
+        spread = WIDER * _correction(stretches) * float(self.on_scale(others).std(ddof=1)) if len(others) > 1 else 0.0
+        if spread == 0.0:
+            return 1.0 if at[0] <= at[1] else 0.0
+        return float(t.cdf((at[1] - at[0]) / spread, _freedom(stretches)))
+
+
+Estimator = Callable[[Quantity], Estimate]
+
+
+def own_value(quantity: Quantity) -> Estimate:
+    """In the log itself."""
+    return Estimate.exact(quantity.value)
+
+
+def monte_carlo(confidence: float) -> Estimator:
+    """In the log itself, and how well the runs of it determine that."""
+
+    def estimate(quantity: Quantity) -> Estimate:
+        if len(quantity.own) < 2:
+            return Estimate.exact(quantity.value)
+        return mean_of(quantity.own, confidence).within(0.0, quantity.most)
+
+    return estimate
+
+
+def over_resamples(confidence: float) -> Estimator:
+    """The mean over resamples, and how well so many of them determine it."""
+
+    def estimate(quantity: Quantity) -> Estimate:
+        others = quantity.others[~np.isnan(quantity.others)]
+        if len(others) < 2:
+            return Estimate(math.nan, -math.inf, math.inf)
+        return mean_of(others, confidence).within(0.0, quantity.most)
+
+    return estimate
+
+
+def data_interval(confidence: float, stretches: float) -> Estimator:
+    """In the log itself, and where it lies in the long run, given a log of so many stretches."""
+    from scipy.stats import t
+
+    reach = WIDER * _correction(stretches) * float(t.ppf(0.5 + 0.5 * confidence, _freedom(stretches)))
+
+    def estimate(quantity: Quantity) -> Estimate:
+        low, high = quantity.around(reach)
+        return Estimate(quantity.value, min(low, quantity.value), max(high, quantity.value))
+
+    return estimate
+
+
+def _freedom(stretches: float) -> float:
+    return max(1.0, 0.5 * (stretches - 1.0))
+
+
+def _correction(stretches: float) -> float:
+    """A bootstrap of n pieces has a standard deviation that is too small by sqrt(1 - 1/n)."""
+    pieces = max(2.0, stretches)
+    return math.sqrt(pieces / (pieces - 1.0))
+
+
+def wait_quantity(state: RecordedState, own: int, group: int, column: int) -> Quantity:
+    """A column of the waits of a group of jobs (0: all), of which the first rows are the log itself."""
+    values = state.waits[:, group, column]
+    mean_service = float(np.nanmean(state.waits[:own, group, RESPONSE] - state.waits[:own, group, WAIT]))
+    if column >= NONE:
+        return Quantity(values[:own], values[own:], most=1.0)
+    statistic = (column - WAIT) % 6
+    # Of an exponential service: mean, variance, percentiles.
+    shape = (1.0, mean_service, *(-math.log1p(-q) for q in RANKS))[statistic]
+    added = shape * mean_service if column < RESPONSE else 0.0
+    return Quantity(values[:own], values[own:], added)
+
+
+def measures(
+    state: RecordedState,
+    own: int,
+    groups: Sequence[str],
+    units: dict[str, int],
+    exceeds: Sequence[float],
+    estimate: Estimator,
+) -> Measures:
+    """All jobs, each group that has jobs in the log, and the cluster, each quantity by the same estimator.
+
+    The first `own` rows are runs of the log itself.
+    """
+
+    def waits(group: int) -> Waits:
+        def value(column: int) -> Estimate:
+            return estimate(wait_quantity(state, own, group, column))
+
+        spreads = [Spread(*(value(first + k) for k in range(6))) for first in (WAIT, RESPONSE)]
+        return Waits(spreads[0], spreads[1], value(NONE), {x: value(EXCEEDS + k) for k, x in enumerate(exceeds)})
+
+    def over_time(column: int, divided: float = 1.0, service: float = math.inf, most: float = math.inf) -> Estimate:
+        values = state.time[:, column] / divided
+        return estimate(Quantity(values[:own], values[own:], service, most))
+
+    there = state.waits[0, :, COUNT] > 0
+    kinds = {}
+    for k, (kind, count) in enumerate(units.items()):
+        used = over_time(BUSY + 2 * k, count, most=1.0)
+        busy = used.scaled(count)
+        idle = Estimate(count - busy.estimate, count - busy.high, count - busy.low)
+        kinds[kind] = Resource(busy, used, idle, over_time(BUSY + 2 * k + 1, most=float(count)))
+    scarce = max(kinds.values(), key=lambda one: one.utilization.estimate)
+    in_service = float(np.mean(state.time[:own, THERE] - state.time[:own, LINE]))
+    system = System(
+        busy_servers=scarce.busy,
+        utilization=scarce.utilization,
+        idle_servers=scarce.idle,
+        hol_loss=scarce.hol_loss,
+        jobs_in_system=over_time(THERE, service=0.0),
+        jobs_waiting=over_time(LINE, service=in_service),
+        resources=kinds if len(kinds) > 1 else {},
+    )
+    return Measures(waits(0), {name: waits(1 + k) for k, name in enumerate(groups) if there[1 + k]}, system)

@@ -1,0 +1,135 @@
+"""Resamples of recorded jobs, event by event under a policy, each on a core of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from loynes.kernels.cpu.engine import PIECES, Piece
+from loynes.kernels.engine import Array, Ints, Task
+from loynes.kernels.events.engine import run_classes
+from loynes.kernels.events.loop import KINDS, PRESENT, SPAN, WAITING, loop_of
+from loynes.kernels.events.policies import Policy
+from loynes.traces.resampling import DAY, Days, resample
+
+# Columns of what is observed of a group of jobs: how many, then of waits and of responses the mean, the variance and
+# four percentiles, the share that did not wait, and the mean slowdown; then the shares that waited longer than some x.
+COUNT, WAIT, RESPONSE, NONE, SLOWDOWN, EXCEEDS = 0, 1, 7, 13, 14, 15
+RANKS = (0.50, 0.90, 0.95, 0.99)
+# Columns of time averages: jobs waiting and present; then busy and lost servers of every kind.
+LINE, THERE, BUSY = range(3)
+# An event, and what is drawn and observed for it, to an order.
+JOB_SECONDS = 2e-6
+
+
+class RecordedJobs(NamedTuple):
+    """The jobs of a log, in order of submission."""
+
+    submit: Array
+    job_class: Ints  # a row of `demand`
+    demand: Ints  # [class, kind]
+    service: Array
+    guess: Array  # what a scheduler believes
+    group: Ints  # whose waits are observed together, from 0 on
+    session: Ints
+
+
+class RecordedState(NamedTuple):
+    waits: Array  # [row, all jobs and every group, column]; NaN where a group has no job
+    time: Array  # [row, column]
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded(Task):
+    """One resample a row, by its number; those up to 0 are the log itself. Averages over time end with the last day."""
+
+    seed: int
+    numbers: Ints  # [row]
+    log: RecordedJobs
+    days: Days
+    units: Ints
+    policy: Policy
+    option: int = 1
+    scale: float = 1.0
+    groups_observed: int = 1
+    exceeds: tuple[float, ...] = ()
+
+    by_rows: ClassVar[bool] = True
+
+    @property
+    def rows(self) -> int:
+        return len(self.numbers)
+
+    @property
+    def job_seconds(self) -> float:
+        return JOB_SECONDS
+
+    def part(self, rows: Ints) -> Self:
+        return replace(self, numbers=self.numbers[rows])
+
+    @property
+    def label(self) -> str:
+        return self.policy.name
+
+    def expected_jobs(self, start: int, stop: int) -> int:
+        return int(self.scale * len(self.log.submit)) * (stop - start)
+
+    def new_state(self) -> RecordedState:
+        columns = EXCEEDS + len(self.exceeds)
+        waits = np.full((self.rows, 1 + self.groups_observed, columns), np.nan)
+        return RecordedState(waits, np.full((self.rows, BUSY + 2 * len(self.units)), np.nan))
+
+    def run_row(self, number: int) -> tuple[Array, Array]:
+        """What is observed of one resample: of groups of jobs, and over time."""
+        log = self.log
+        index, when = resample(self.days, log.submit, log.session, self.seed, number, self.scale)
+        service = log.service[index]
+        end = float(when[-1]) if number <= 0 else DAY * self.days.length
+        times, sums = run_classes(
+            self.units, when, log.job_class[index], log.demand, service, log.guess[index], self.policy, self.option,
+            np.array([0.0, max(end, 1e-9)]),
+        )  # fmt: skip
+        time = np.full(BUSY + 2 * len(self.units), np.nan)
+        time[LINE], time[THERE] = sums[0, WAITING], sums[0, PRESENT]
+        time[BUSY:] = sums[0, KINDS:]
+        group = log.group[index]
+        observed = [observe(times, service, self.exceeds)]
+        order = np.argsort(group, kind="stable")
+        cuts = np.searchsorted(group[order], np.arange(self.groups_observed + 1))
+        for begin, stop in pairwise(cuts):
+            who = order[begin:stop]
+            observed.append(observe(times[who], service[who], self.exceeds))
+        return np.array(observed), time / sums[0, SPAN]
+
+
+def observe(times: Array, service: Array, exceeds: tuple[float, ...]) -> Array:
+    """Columns of jobs whose waits and responses are given; NaN if there are none. A percentile is one of the values."""
+    row = np.full(EXCEEDS + len(exceeds), np.nan)
+    row[COUNT] = len(times)
+    if not len(times):
+        return row
+    ranks = np.maximum(np.ceil(len(times) * np.array(RANKS)).astype(np.int64) - 1, 0)
+    for column, values in ((WAIT, times[:, 0]), (RESPONSE, times[:, 1])):
+        row[column], row[column + 1] = values.mean(), values.var()
+        row[column + 2 : column + 6] = np.partition(values, np.unique(ranks))[ranks]
+    wait = times[:, 0]
+    row[NONE] = np.mean(wait == 0.0)
+    row[SLOWDOWN] = np.mean(times[:, 1] / service)
+    row[EXCEEDS:] = [np.mean(wait > x) for x in exceeds]
+    return row
+
+
+def _piece(task: Recorded, state: RecordedState) -> Piece:
+    loop_of(task.policy)  # one for all threads
+
+    def piece(rows: slice, start: int, stop: int) -> None:
+        for row in range(rows.start, rows.stop):
+            state.waits[row], state.time[row] = task.run_row(int(task.numbers[row]))
+
+    return piece
+
+
+PIECES[Recorded] = _piece

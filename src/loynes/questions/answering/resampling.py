@@ -1,0 +1,156 @@
+"""A log in place of a model: cases of it, each run on the same resamples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from loynes.errors import TraceError, UsageError
+from loynes.estimators.measures import Measures
+from loynes.estimators.resamples import data_interval, measures, monte_carlo, over_resamples
+from loynes.execution.context import Context
+from loynes.kernels.events.recorded import COUNT, WAIT, Recorded, RecordedJobs, RecordedState
+from loynes.questions.answering.orders import Order, order_of
+from loynes.questions.answering.replaying import classes_of, guesses_of, log_warnings
+from loynes.questions.asking.resampled import OnResamples
+from loynes.results.records.log_evaluation import LogEvaluation
+from loynes.results.records.replay import Log
+from loynes.traces.changes import Changes, changed
+from loynes.traces.resampling import Days, days_of, same_days
+from loynes.traces.sessions import sessions_of
+from loynes.traces.trace import Trace
+
+# The log's own mean wait is remarked upon where fewer resamples than this lie on one side of it.
+REMOTE = 0.01
+# How often the log itself is run where jobs are added to it, anew each time.
+OWN_RUNS = 10
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a log is run on and under, and what is changed about it."""
+
+    servers: int
+    order: Order
+    changes: Changes
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What resamples showed of a case."""
+
+    case: Case
+    task: Recorded
+    own: int  # rows that are the log itself
+    state: RecordedState
+    details: dict[str, Any]
+    warnings: tuple[str, ...]
+
+
+class LogRunner:
+    """Reads a question's log once, and runs cases of it."""
+
+    def __init__(self, question: OnResamples, context: Context) -> None:
+        context.progress(0.0, "reading")
+        self.question = question
+        self.recorded = question.recorded()
+        self.days: Days = days_of(self.recorded.submit, self.recorded.source, question.block)
+        self.names, self._group = classes_of(self.recorded, question.classes)
+        self._numbers = {"window": question.window, "threshold": question.threshold, "option": question.option}
+        if self.days.block > self.days.length / 2:
+            raise UsageError(
+                f"block {self.days.block:g}: must be at most half of the {self.days.length} days of the log"
+            )
+
+    def case(self, **other: Any) -> Case:
+        """The question's own case, but for what is said otherwise: servers, policy, or a change."""
+        question = self.question
+        servers = other.pop("servers", None) or question.servers_of(self.recorded)
+        policy = other.pop("policy", question.policy)
+        strictly = policy == question.policy
+        inflation = 1.0 if question.inflation is None else question.inflation
+        order = order_of(policy, self._numbers, inflation, strictly=strictly)
+        return Case(int(servers), order, replace(question.changes, **other))
+
+    def run(self, case: Case, context: Context, exceeds: tuple[float, ...] = ()) -> Outcome:
+        """All resamples of a case, the log itself first."""
+        log, group = changed(self.recorded, case.changes, self.names, self._group)
+        fits = log.need <= case.servers
+        if not fits.any():
+            raise TraceError(f"{log.source}: every one of its {log.jobs} jobs needs more than {case.servers} servers")
+        skipped = log.jobs - int(fits.sum())
+        guess, believed = guesses_of(log, case.order, self.question.inflation)
+        session = sessions_of(log)
+        demand, job_class = np.unique(log.need[fits], return_inverse=True)
+        jobs = RecordedJobs(
+            log.submit[fits], job_class.ravel().astype(np.int64), demand[:, None].astype(np.int64), log.service[fits],
+            guess[fits], group[fits], session[fits],
+        )  # fmt: skip
+        own = 1 if case.changes.scale == 1.0 else OWN_RUNS
+        numbers = np.arange(1 - own, self.question.resamples + 1)
+        task = Recorded(
+            self.question.seed, numbers, jobs, same_days(self.days, jobs.submit),
+            np.array([case.servers]), case.order.rule, case.order.option, case.changes.scale, len(self.names), exceeds,
+        )  # fmt: skip
+        state = task.new_state()
+        context.engine.run(task, state, 0, task.rows)
+        details = case.order.details | ({} if believed is None else {"believed": believed})
+        return Outcome(case, task, own, state, details, log_warnings(log, case.servers, skipped))
+
+    def measured(self, outcome: Outcome) -> tuple[Measures, Measures, Measures]:
+        """Of the log itself with the data's intervals, and with Monte Carlo ones; and of resamples."""
+        question, task = self.question, outcome.task
+        units = {"servers": outcome.case.servers}
+        ways = (
+            data_interval(question.confidence, self.days.stretches), monte_carlo(question.confidence),
+            over_resamples(question.confidence),
+        )  # fmt: skip
+        data, sampling, others = (
+            measures(outcome.state, outcome.own, self.names, units, task.exceeds, way) for way in ways
+        )
+        return data, sampling, others
+
+    def evaluation(self, outcome: Outcome) -> LogEvaluation:
+        """The result of a case."""
+        recorded, case, state = self.recorded, outcome.case, outcome.state
+        data, sampling, others = self.measured(outcome)
+        means = state.waits[:, 0, WAIT]
+        below = float(np.mean(means[outcome.own :] < means[: outcome.own].mean()))
+        return LogEvaluation(
+            model=log_of(recorded, case.servers),
+            policy=case.order.policy,
+            details=outcome.details,
+            changes=case.changes.texts,
+            by=self.question.classes or "need",
+            overall=data.overall,
+            classes=data.classes,
+            system=data.system,
+            sampling=sampling,
+            others=others,
+            below=below,
+            resamples=self.question.resamples,
+            days=self.days.length,
+            block=self.days.block,
+            jobs=int(state.waits[:, 0, COUNT].sum()),
+            confidence=self.question.confidence,
+            seed=self.question.seed,
+            warnings=outcome.warnings + _remarks(below),
+        )
+
+
+def log_of(recorded: Trace, servers: int) -> Log:
+    from pathlib import Path
+
+    return Log(Path(recorded.source).name, recorded.source, recorded.format, recorded.hash, servers)
+
+
+def _remarks(below: float) -> tuple[str, ...]:
+    if REMOTE <= below <= 1.0 - REMOTE:
+        return ()
+    share = f"{100 * below:.0f}%"
+    return (
+        f"the mean wait of the log itself is above that of {share} of its resamples: it depends on more than stretches "
+        "of days, such as on users who submit what fits, on a trend, or on bursts longer than --block",
+    )

@@ -1,0 +1,66 @@
+"""Questions that take a log in place of a model: how it is changed, resampled and run."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from pydantic import BeforeValidator, Field
+
+from loynes.questions.asking import options
+from loynes.questions.asking.logs import AboutLog
+from loynes.questions.asking.options import Option, PolicyOption, names_of
+from loynes.traces.changes import Changes
+
+Factor = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class OnResamples(AboutLog):
+    """A question that is answered by running resamples of a log."""
+
+    # The command that takes a model or a log, and asks this question of a log.
+    command_of_model: ClassVar[str] = ""
+
+    policy: PolicyOption = "fcfs"
+    inflation: Annotated[
+        float | None,
+        Field(ge=1, allow_inf_nan=False),
+        Option(
+            "Run times are believed so many times too long.",
+            default="requested ones",
+            must="be at least 1: a guess is at least as long as the job",
+        ),
+    ] = None
+    window: options.Window = None
+    threshold: options.SwapThreshold = None
+    option: Annotated[int | None, Option("The number that a policy of your own takes.")] = None
+    classes: Annotated[str | None, Option("Classes by a column of the log: queue, user, ...", "LABEL", flag="--by")] = (
+        None
+    )
+    scale: Annotated[Factor, Option("So many times as many jobs, of the same kinds.")] = 1.0
+    max_need: Annotated[
+        int | None, Field(ge=1), Option("Larger jobs run on so many servers, longer in proportion.", unit="servers")
+    ] = None
+    without: Annotated[
+        tuple[str, ...],
+        BeforeValidator(names_of),
+        Option("Leave out the jobs of a user, a class, or LABEL=VALUE.", "NAME", written="list"),
+    ] = ()
+    run_times: Annotated[Factor, Option("Every run time, times this.")] = 1.0
+    limits: Annotated[Factor, Option("Every requested time, times this; longer jobs are ended.")] = 1.0
+    to_night: Annotated[
+        tuple[str, ...],
+        BeforeValidator(names_of),
+        Option("Jobs of these classes or users are submitted from 20 to 6 o'clock only.", "NAME", written="list"),
+    ] = ()
+    resamples: Annotated[int, Field(ge=2, le=100_000), Option("Logs that are put together anew.")] = 100
+    block: Annotated[
+        float | None,
+        Field(ge=1, allow_inf_nan=False),
+        Option("Mean length of the stretches that resamples are made of.", default="7, of short logs 1", unit="days"),
+    ] = None
+    seed: options.Seed = 1
+    confidence: Annotated[float, Field(gt=0, lt=1), Option("Confidence of every interval.")] = 0.95
+
+    @property
+    def changes(self) -> Changes:
+        return Changes(self.scale, self.max_need, self.without, self.run_times, self.limits, self.to_night)

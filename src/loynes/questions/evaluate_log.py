@@ -1,0 +1,35 @@
+"""How long do jobs like those of this log wait, and how sure can the log make us?"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from loynes.execution.context import Context
+from loynes.questions.asking import options
+from loynes.questions.asking.resampled import OnResamples
+from loynes.results.records.log_evaluation import LogEvaluation
+
+
+class EvaluateLog(OnResamples):
+    """Waits of jobs like those of a log, on resamples of it under any policy, with the doubt that the log leaves.
+
+    Resamples are made of stretches of the log's own days, so that cycles, sessions and mixes of jobs survive. Every
+    quantity has two intervals: where it lies in the long run, given the log (data), and how well so many resamples
+    determine it (Monte Carlo). What-ifs act on the jobs: `scale`, `max_need`, `without`, `run_times`, `limits`,
+    `to_night`; the same resamples are used, so that differences between two such answers are those of the change.
+    """
+
+    command: ClassVar[str] = "evaluate-log"
+    command_of_model: ClassVar[str] = "evaluate"
+    examples: ClassVar[tuple[str, ...]] = (
+        "loynes evaluate log.swf.gz --policy easy",
+        "loynes evaluate log.swf.gz --policy easy --scale 1.2 --max-need 32",
+    )
+
+    exceeds: options.Exceeds = ()
+
+    def answer(self, context: Context) -> LogEvaluation:
+        from loynes.questions.answering.resampling import LogRunner
+
+        runner = LogRunner(self, context)
+        return runner.evaluation(runner.run(runner.case(), context, self.exceeds))

@@ -1,0 +1,99 @@
+"""The answer of `evaluate` for a log: waits on resamples of it, with the doubt that its length leaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from loynes.estimators.measures import Measures, System, Waits
+from loynes.results.base import Result, how_sure
+from loynes.results.records.replay import Log
+from loynes.results.table import Table
+from loynes.results.tables import TIDY, everyone, system_table, tidy_table, wait_columns
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class LogEvaluation(Result):
+    """Averages over resamples of a log. Intervals are those of the data; `sampling` has the Monte Carlo ones."""
+
+    command: ClassVar[str] = "evaluate-log"
+    derived: ClassVar[tuple[str, ...]] = ("method",)
+
+    method: ClassVar[str] = "resampled log"
+
+    model: Log
+    policy: str
+    details: dict[str, Any] = field(default_factory=dict)  # the policy's numbers, and what it believed
+    changes: tuple[str, ...] = ()  # what was changed about the jobs, in words
+    by: str  # what classes are: need, or a label of the log
+    overall: Waits
+    classes: dict[str, Waits]
+    system: System
+    sampling: Measures  # the same with Monte Carlo intervals: how well the runs determine it
+    others: Measures  # means over resamples, with Monte Carlo intervals
+    below: float  # the share of resamples whose mean wait is below that of the log itself
+    resamples: int
+    days: int
+    block: float  # mean length of the stretches that resamples are made of, days
+    jobs: int
+    confidence: float
+
+    @property
+    def title(self) -> str:
+        changes = f", {', '.join(self.changes)}" if self.changes else ""
+        return f"{self.model.name}: waits on {self.model.servers} servers under {self.policy}{changes} (seconds)"
+
+    @property
+    def headline(self) -> str:
+        mean = self.overall.wait.mean
+        between = f"between {mean.low:.4g} and {mean.high:.4g} s given these {self.days} days"
+        return f"mean wait {mean.estimate:.4g} s; {between}"
+
+    @property
+    def summary(self) -> Table:
+        """Waits by class, with the data's intervals."""
+        waits = everyone(self.overall, self.classes)
+        rows = tuple((name, *(_interval(value) for value in wait_columns(one).values())) for name, one in waits.items())
+        return Table(
+            self.title, ("class", *wait_columns(self.overall)), rows, ("p50", "p99", "mean response", "no wait")
+        )
+
+    @property
+    def doubt_summary(self) -> Table:
+        """The two intervals of the mean wait side by side."""
+        values = {
+            "given this log (data)": self.overall, "of the runs (Monte Carlo)": self.sampling.overall,
+            "mean over resamples (Monte Carlo)": self.others.overall,
+        }  # fmt: skip
+        rows = tuple((name, *vars(one.wait.mean).values()) for name, one in values.items())
+        return Table("how sure the mean wait is", ("interval", "mean wait", "low", "high"), rows)
+
+    @property
+    def tables(self) -> list[Table]:
+        return [self.summary, system_table(self.system), self.doubt_summary]
+
+    @property
+    def tidy(self) -> Table:
+        data = tidy_table("", self.overall, self.classes, self.system).rows
+        names = {"Monte Carlo": self.sampling, "resamples": self.others}
+        more = tuple(
+            (f"{name} ({kind})", *rest)
+            for kind, one in names.items()
+            for name, *rest in tidy_table("", one.overall, one.classes, one.system).rows
+        )
+        return Table(self.title, TIDY, (*data, *more))
+
+    @property
+    def footer(self) -> str:
+        believed = f", believing in {self.details['believed']}" if "believed" in self.details else ""
+        position = f"the log itself is above {100 * self.below:.0f}% of them"
+        return (
+            f"{self.resamples} resamples of {self.days} days in stretches of {self.block:g} on average, {position}; "
+            f"{self.policy}{believed}; {how_sure(self.confidence)}, {self.jobs:.3g} jobs, {self.seconds:.1f} s, "
+            f"seed {self.seed}"
+        )
+
+
+def _interval(value: Any) -> str:
+    """An estimate with its interval, which is too wide and lopsided for a half-width."""
+    return f"{value.estimate:.3g} [{value.low:.3g}, {value.high:.3g}]"

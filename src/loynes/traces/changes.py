@@ -1,0 +1,111 @@
+"""What-ifs about a log: the same jobs, but for what is changed about them.
+
+All but `scale` change the log once and for all; a scaled log is put together anew in every resample (`workloads`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loynes.errors import TraceError, UsageError
+from loynes.traces.resampling import DAY, HOUR
+from loynes.traces.trace import Trace
+
+NIGHT_BEGINS, NIGHT_ENDS = 20.0, 6.0  # o'clock
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What to change about the jobs of a log."""
+
+    scale: float = 1.0  # times as many jobs, of the same kinds
+    max_need: int | None = None  # larger jobs run on so many servers, longer in proportion
+    without: tuple[str, ...] = ()  # jobs of these users or classes are not there: alice, user=alice, queue=batch
+    run_times: float = 1.0  # every run time, times this
+    limits: float = 1.0  # every requested time, times this; jobs that run longer are ended then
+    to_night: tuple[str, ...] = ()  # jobs of these classes that come by day come when the night begins
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """In words, one each."""
+        texts = [] if self.scale == 1.0 else [f"{self.scale:g} times as many jobs"]
+        texts += [] if self.max_need is None else [f"no job on more than {self.max_need} servers"]
+        texts += [f"without {name}" for name in self.without]
+        texts += [] if self.run_times == 1.0 else [f"run times times {self.run_times:g}"]
+        texts += [] if self.limits == 1.0 else [f"requested times times {self.limits:g}"]
+        return (*texts, *(f"{name} by night" for name in self.to_night))
+
+
+def changed(
+    trace: Trace, changes: Changes, names: list[str], group: NDArray[np.int64]
+) -> tuple[Trace, NDArray[np.int64]]:
+    """The log with the changes, and the class of each of its jobs; `names` and `group` are those of the log itself.
+
+    Times stay the log's own, so that its first job may now come later than 0: days are the same days.
+    """
+    for name in changes.without:
+        kept = ~_chosen(trace, name, names, group)
+        trace, group = _rows(trace, kept), group[kept]
+        if trace.jobs == 0:
+            raise TraceError(f"{trace.source}: no job is left without {name}")
+    service, need, requested = trace.service, trace.need, trace.requested
+    if changes.run_times != 1.0:
+        service = service * changes.run_times
+    if changes.max_need is not None:
+        # The same work on fewer servers: as long as it takes if it speeds up in proportion.
+        smaller = np.minimum(need, changes.max_need)
+        service, need = service * (need / smaller), smaller
+    if changes.limits != 1.0:
+        if requested is None:
+            raise UsageError(f"limits: {trace.source} has no requested times")
+        requested = requested * changes.limits
+        service = np.fmin(service, requested)
+    labels = trace.labels if requested is None else trace.labels | {"requested_time": requested}
+    trace = replace(trace, service=service, need=need, labels=labels)
+    for name in changes.to_night:
+        trace, group = _to_night(trace, _chosen(trace, name, names, group), group)
+    return trace, group
+
+
+def _chosen(trace: Trace, name: str, names: list[str], group: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """The jobs of a class, of a user, or with a label's value."""
+    label, equals, value = name.partition("=")
+    if equals and label in trace.labels:
+        chosen = trace.labels[label].astype(np.str_) == value
+    elif name in names:
+        chosen = group == names.index(name)
+    elif "user" in trace.labels:
+        chosen = trace.labels["user"].astype(np.str_) == name
+    else:
+        chosen = np.zeros(trace.jobs, np.bool_)
+    if not chosen.any():
+        known = ", ".join(trace.labels) or "none"
+        raise UsageError(
+            f"{name!r}: {trace.source} has no class or user of that name; classes are {', '.join(names)}; "
+            f"or say LABEL=VALUE, with one of its labels: {known}"
+        )
+    return np.asarray(chosen, np.bool_)
+
+
+def _to_night(trace: Trace, chosen: NDArray[np.bool_], group: NDArray[np.int64]) -> tuple[Trace, NDArray[np.int64]]:
+    """Jobs that come by day are submitted when the night begins, in the order they came in."""
+    clock = ((0.0 if trace.origin is None else trace.origin) + trace.submit) % DAY / HOUR
+    late = chosen & (clock >= NIGHT_ENDS) & (clock < NIGHT_BEGINS)
+    submit = np.where(late, trace.submit + (NIGHT_BEGINS - clock) * HOUR, trace.submit)
+    order = np.argsort(submit, kind="stable")
+    return _rows(replace(trace, submit=submit), order), group[order]
+
+
+def _rows(trace: Trace, chosen: NDArray[np.bool_] | NDArray[np.int64]) -> Trace:
+    """Some of the jobs, in the log's own time."""
+    return replace(
+        trace,
+        submit=trace.submit[chosen],
+        need=trace.need[chosen],
+        service=trace.service[chosen],
+        wait=trace.wait[chosen],
+        labels={name: values[chosen] for name, values in trace.labels.items()},
+    )
