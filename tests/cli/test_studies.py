@@ -110,7 +110,7 @@ def test_plots_of_studies() -> None:
 )
 def test_wrong_objectives(text: str, said: str) -> None:
     with pytest.raises(UsageError) as error:
-        objectives_of([text], loynes.load(MODEL))
+        objectives_of([text], [c.label for c in loynes.load(MODEL).classes])
     assert said in str(error.value)
 
 

@@ -59,7 +59,7 @@ def test_the_largest_rate_is_the_exact_one() -> None:
 def test_no_smaller_cluster_meets_it(model: str, rate: float, slo: str) -> None:
     """Every number of servers from the least possible on, one by one, and from another seed."""
     found = loynes.plan(model, rate=rate, slo=slo)
-    (objective,) = objectives_of([slo], loynes.load(model))
+    (objective,) = objectives_of([slo], [c.label for c in loynes.load(model).classes])
     answer = None
     for servers in range(15, int(found.answer) + 3):
         one = loynes.evaluate(

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 FILES = "a .json, .csv, .parquet, .html, .png, .svg or .pdf file, else a run folder that can be resumed"
 Parameters = dict[str, inspect.Parameter]
+# The field that a log is given in; no option of its own.
+LOG = "trace"
 
 # What commands share.
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
@@ -72,20 +74,24 @@ def _place(name: str) -> tuple[int, str]:
 
 def question_command(name: str) -> Any:
     """The command of a question. One that is asked by an option of another (compare --policies) shares its command."""
-    from loynes.questions.asking.question import questions
+    from loynes.questions.asking.question import log_question, question_for, questions
 
     for module in _modules():
         if module == name or module.startswith(f"{name}_"):
             import_module(f"loynes.questions.{module}")
     question = questions()[name]
     others = {one.asked_by[1]: one for one in questions().values() if one.asked_by and one.asked_by[0] == name}
+    if question.for_log:
+        others[LOG] = log_question(question)
     parameters = _parameters(question)
     for switch, other in others.items():
-        parameters |= {n: one for n, one in _parameters(other, switch).items() if n not in parameters}
+        parameters |= {n: one for n, one in _parameters(other, switch).items() if n not in (*parameters, LOG)}
     parameters |= _common(question)
 
     def run(**given: Any) -> None:
-        _run(next((other for switch, other in others.items() if given.get(switch)), question), given, [*others])
+        if question_for(question, given.get("model")) is not question:
+            given[LOG] = given.pop("model")
+        _run(next((other for switch, other in others.items() if given.get(switch)), question), given, others)
 
     ordered = sorted(parameters.values(), key=lambda one: one.default is not inspect.Parameter.empty)
     run.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
@@ -109,7 +115,9 @@ def _parameters(question: type[Question], switch: str = "") -> Parameters:
     for name, field in question.model_fields.items():
         option = option_of(question, name)
         if name == "model":
-            about = typer.Argument(metavar="MODEL", help="A model file (TOML or JSON), or a built-in name.")
+            text = "A model file (TOML or JSON), or a built-in name"
+            log = "; or a job log (SWF, sacct, CSV, ...)" if question.for_log else ""
+            about = typer.Argument(metavar="MODEL|LOG" if log else "MODEL", help=f"{text}{log}.")
             parameters[name] = _parameter(name, Annotated[str, about], inspect.Parameter.empty)
         elif name in question.positional and option.written == "value" and option.asked:
             about = typer.Argument(metavar=option.metavar, help=option.help, show_default=False)
@@ -117,6 +125,7 @@ def _parameters(question: type[Question], switch: str = "") -> Parameters:
             parameters[name] = _parameter(name, Annotated[str if field.is_required() else str | None, about], default)
         elif option.asked:
             prefix = f"With --{switch}: " if switch and name != switch else ""
+            prefix = "Of a log: " if switch == LOG else prefix
             parameters[name] = _parameter(name, _option(name, field, option, prefix))
     return parameters
 
@@ -170,23 +179,19 @@ def _common(question: type[Question]) -> Parameters:
     return parameters | {"out": _parameter("out", Annotated[kind, out], default)}
 
 
-def _run(question: type[Question], given: dict[str, Any], switches: list[str]) -> None:
+def _run(question: type[Question], given: dict[str, Any], others: dict[str, type[Question]]) -> None:
     """Ask the question that the command line puts, show the result, write it."""
     from loynes.cli import output
     from loynes.cli.watch import asking
     from loynes.kernels.backends import warm_up
     from loynes.model import load
     from loynes.questions.asking.ask import ask
-    from loynes.questions.asking.question import flag_of, option_of
 
     common = {name: given.pop(name, None) for name in ("as_json", "out", "workers", "cluster", "quiet", "changes")}
     options = {name: value for name, value in given.items() if value is not None and value != []}
     for name in options:
         if name not in question.model_fields:
-            switch = switches[0]
-            flag = "[OTHER]" if name == "other" else flag_of(name, option_of(_owner(name), name))
-            with_switch = "means nothing with" if switch in options else "means something only with"
-            raise UsageError(f"{flag}: {with_switch} --{switch}")
+            raise UsageError(_out_of_place(name, options, others))
     warm_up(str(options.get("backend", "")))
     out = common["out"]
     if "path" in question.model_fields:
@@ -203,6 +208,19 @@ def _run(question: type[Question], given: dict[str, Any], switches: list[str]) -
     with asking(title, folder, **ways) as (progress, executor):
         result = ask(asked, folder=folder, executor=executor, progress=progress)
     output.result(result, bool(common["as_json"]), None if "path" in question.model_fields else out)
+
+
+def _out_of_place(name: str, options: dict[str, Any], others: dict[str, type[Question]]) -> str:
+    """Why an option is refused: it belongs to another question of the same command."""
+    from loynes.questions.asking.question import flag_of, option_of
+
+    flag = "[OTHER]" if name == "other" else flag_of(name, option_of(_owner(name), name))
+    if LOG in options:
+        return f"{flag}: means nothing for a log"
+    switch = next((one for one, other in others.items() if one in options or name in other.model_fields), LOG)
+    if switch == LOG:
+        return f"{flag}: means something only for a log"
+    return f"{flag}: {'means nothing with' if switch in options else 'means something only with'} --{switch}"
 
 
 def _owner(name: str) -> type[Question]:

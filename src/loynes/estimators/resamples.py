@@ -65,16 +65,20 @@ class Quantity:
         half = reach * float(self.on_scale(others).std(ddof=1))
         return max(0.0, self.back(middle - half)), min(self.most, self.back(middle + half))
 
-    def probability_at_most(self, bound: float, stretches: float) -> float:
-        """That the quantity, in the long run, is at most a bound, by the interval's own law."""
+    def probability_at_most(self, bound: float, stretches: float, times: float = 1.0) -> float:
+        """That the quantity, in the long run, is at most a bound, by the interval's own law.
+
+        With `times` above 1, as it would be if the log were so many times as long and showed the same.
+        """
         from scipy.stats import t
 
         others = self.others[~np.isnan(self.others)]
         at = self.on_scale(np.array([self.value, bound]))
         spread = WIDER * _correction(stretches) * float(self.on_scale(others).std(ddof=1)) if len(others) > 1 else 0.0
+        spread /= math.sqrt(times)
         if spread == 0.0:
             return 1.0 if at[0] <= at[1] else 0.0
-        return float(t.cdf((at[1] - at[0]) / spread, _freedom(stretches)))
+        return float(t.cdf((at[1] - at[0]) / spread, _freedom(times * stretches)))
 
 
 Estimator = Callable[[Quantity], Estimate]
@@ -171,8 +175,7 @@ def measures(
     there = state.waits[0, :, COUNT] > 0
     kinds = {}
     for k, (kind, count) in enumerate(units.items()):
-        used = over_time(BUSY + 2 * k, count, most=1.0)
-        busy = used.scaled(count)
+        used, busy = (over_time(BUSY + 2 * k, by, most=count / by) for by in (float(count), 1.0))
         idle = Estimate(count - busy.estimate, count - busy.high, count - busy.low)
         kinds[kind] = Resource(busy, used, idle, over_time(BUSY + 2 * k + 1, most=float(count)))
     scarce = max(kinds.values(), key=lambda one: one.utilization.estimate)
@@ -187,3 +190,17 @@ def measures(
         resources=kinds if len(kinds) > 1 else {},
     )
     return Measures(waits(0), {name: waits(1 + k) for k, name in enumerate(groups) if there[1 + k]}, system)
+
+
+def difference(first: Quantity, second: Quantity, confidence: float, stretches: float) -> Estimate:
+    """Of a quantity in two cases on the same resamples, second minus first."""
+    from scipy.stats import t
+
+    minus = second.others - first.others
+    others = minus[~np.isnan(minus)]
+    value = second.value - first.value
+    if len(others) < 2:
+        return Estimate(value, -math.inf, math.inf)
+    reach = WIDER * _correction(stretches) * float(t.ppf(0.5 + 0.5 * confidence, _freedom(stretches)))
+    half = reach * float(others.std(ddof=1))
+    return Estimate(value, value - half, value + half)

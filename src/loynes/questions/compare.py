@@ -33,6 +33,7 @@ class Compare(Question):
     """
 
     command: ClassVar[str] = "compare"
+    for_log: ClassVar[str] = "compare_log"
     positional: ClassVar[tuple[str, ...]] = ("model", "other")
     examples: ClassVar[tuple[str, ...]] = (
         "loynes compare five-class-exponential --without T15 --load 0.75",

@@ -53,6 +53,7 @@ class Evaluate(Question):
     """
 
     command: ClassVar[str] = "evaluate"
+    for_log: ClassVar[str] = "evaluate_log"
     examples: ClassVar[tuple[str, ...]] = (
         "loynes evaluate five-class-exponential --load 0.75",
         "loynes evaluate mine.toml --rate 1.35 --method backward --samples 10000 --json",

@@ -20,7 +20,7 @@ class EvaluateLog(OnResamples):
     """
 
     command: ClassVar[str] = "evaluate-log"
-    command_of_model: ClassVar[str] = "evaluate"
+    asked_by: ClassVar[tuple[str, str] | None] = ("evaluate", "trace")
     examples: ClassVar[tuple[str, ...]] = (
         "loynes evaluate log.swf.gz --policy easy",
         "loynes evaluate log.swf.gz --policy easy --scale 1.2 --max-need 32",

@@ -49,6 +49,7 @@ class AskPlan(Question):
     """
 
     command: ClassVar[str] = "plan"
+    for_log: ClassVar[str] = "plan_log"
     examples: ClassVar[tuple[str, ...]] = (
         "loynes plan five-class-exponential --rate 1.5 --slo 'p95(wait) <= 20'",
         "loynes plan mine.toml --vary rate --slo 'mean(wait[T1]) <= 5' --slo 'utilization <= 0.8'",
@@ -74,7 +75,7 @@ class AskPlan(Question):
     max_jobs: options.MaxJobs = None
 
     def answer(self, context: Context) -> Plan:
-        objectives = objectives_of(self.slo, self.model)
+        objectives = objectives_of(self.slo, [c.label for c in self.model.classes])
         axis = _axis(self.model, self.vary, self.rate, self.most, self.seed, context)
         for one in objectives:
             why = one.unreachable(self.model, axis.rate if axis.rate is not None else 0.0)

@@ -66,6 +66,7 @@ class Simulate(Question):
     """
 
     command: ClassVar[str] = "simulate"
+    for_log: ClassVar[str] = "evaluate_log"
     examples: ClassVar[tuple[str, ...]] = (
         "loynes simulate five-class-exponential --policy easy --load 0.75",
         "loynes simulate five-class-exponential --load 0.75 --from stationary --at 10,100,1000",

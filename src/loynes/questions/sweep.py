@@ -15,7 +15,7 @@ from loynes.execution.context import Context
 from loynes.model import Model, load
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask, answered
-from loynes.questions.asking.options import Option, pairs_of, values_of
+from loynes.questions.asking.options import Option, axes_of
 from loynes.questions.asking.question import LoadedModel, Question
 from loynes.questions.evaluate import Evaluate, Method
 from loynes.results.records.evaluation import Evaluation
@@ -24,15 +24,6 @@ from loynes.results.records.sweep import Point, Sweep
 MOST_POINTS = 10_000
 # The options that every point's own question has.
 SHARED = ("method", "precision", "samples", "exceeds", "confidence", "replicas", "max_jobs", "seed", "backend")
-
-
-def _axes(given: object) -> dict[str, tuple[Any, ...]]:
-    """What is varied -> values."""
-    axes = {path: values_of(values) or () for path, values in pairs_of(given, "PATH=VALUES").items()}
-    for path, values in axes.items():
-        if not values:
-            raise ValueError(f"{path}: no values")
-    return axes
 
 
 class AskSweep(Question):
@@ -46,6 +37,7 @@ class AskSweep(Question):
     """
 
     command: ClassVar[str] = "sweep"
+    for_log: ClassVar[str] = "sweep_log"
     examples: ClassVar[tuple[str, ...]] = (
         "loynes sweep five-class-exponential --loads 0.1:0.9:0.2",
         "loynes sweep mine.toml --rates 1,1.2,1.4 --vary classes.T15.service.mean=5,10 -o sweep.csv",
@@ -56,7 +48,7 @@ class AskSweep(Question):
     rates: options.Rates = None
     vary: Annotated[
         dict[str, tuple[Any, ...]],
-        BeforeValidator(_axes),
+        BeforeValidator(axes_of),
         Option("Change the model: servers=16:32:4. Repeatable.", "PATH=VALUES", written="pairs"),
     ] = Field(default_factory=dict)
     method: Method = "sandwich"

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from loynes.errors import UsageError
 from loynes.estimate import Estimate
+from loynes.estimators.measures import System, Waits
 from loynes.estimators.metrics import Metric, metrics, tail
 from loynes.model import Model
 from loynes.model.laws import Law
-from loynes.results.records.evaluation import Evaluation
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _WHOLE = re.compile(rf"(?P<left>.+?)\s*(?P<sign><=|>=|<|>|=)\s*(?P<bound>{_NUMBER})\s*")
@@ -26,6 +27,17 @@ _WHOLE = re.compile(rf"(?P<left>.+?)\s*(?P<sign><=|>=|<|>|=)\s*(?P<bound>{_NUMBE
 _STAT = re.compile(r"(?P<stat>[a-z]\w*(?:\.\d+)?)\s*\(\s*(?P<what>\w+)\s*(?:\[(?P<of>.+)\])?\s*\)")
 _TAIL = re.compile(rf"P\s*\(\s*wait\s*(?:\[(?P<of>.+)\])?\s*>\s*(?P<x>{_NUMBER})\s*\)")
 _NAME = re.compile(r"(?P<name>\w+)\s*(?:\[(?P<of>.+)\])?")
+
+
+class HasMeasures(Protocol):
+    """Evaluations of models and of logs."""
+
+    @property
+    def overall(self) -> Waits: ...
+    @property
+    def classes(self) -> Mapping[str, Waits]: ...
+    @property
+    def system(self) -> System: ...
 
 
 @dataclass(frozen=True)
@@ -38,7 +50,7 @@ class Objective:
     bound: float
     exceeds: tuple[float, ...] = ()  # the x of P(wait > x), which must be asked for
 
-    def value(self, result: Evaluation) -> Estimate:
+    def value(self, result: HasMeasures) -> Estimate:
         """The metric in a result that was asked for `exceeds`."""
         if self.metric.of == "system":
             return self.metric.get(result.system)
@@ -104,22 +116,22 @@ def _spelled(metric: Metric) -> str:
     return f"{stat}({what})" if stat else what
 
 
-def objectives_of(texts: Iterable[str], model: Model) -> tuple[Objective, ...]:
-    """Read objectives; a wrong one is refused with what would be right."""
-    objectives = tuple(_read(text, model) for text in texts)
+def objectives_of(texts: Iterable[str], classes: Sequence[str]) -> tuple[Objective, ...]:
+    """Read objectives about these classes; a wrong one is refused with what would be right."""
+    objectives = tuple(_read(text, classes) for text in texts)
     if not objectives:
         raise UsageError(f"no objective: give --slo 'p95(wait) <= 600' (possible: {possible()})")
     return objectives
 
 
-def _read(text: str, model: Model) -> Objective:
+def _read(text: str, classes: Sequence[str]) -> Objective:
     whole = _WHOLE.fullmatch(text.strip())
     if whole is None:
         raise UsageError(f"objective {text!r}: must be written like 'p95(wait) <= 600' or 'mean(wait[T1]) <= 5'")
     bound = float(whole["bound"])
     metric, of, exceeds, bound = _metric(text, whole["left"].strip(), bound)
-    if of and of not in [c.label for c in model.classes]:
-        raise UsageError(f"objective {text!r}: no class {of!r}; there are {', '.join(c.label for c in model.classes)}")
+    if of and of not in classes:
+        raise UsageError(f"objective {text!r}: no class {of!r}; there are {', '.join(classes)}")
     if not metric.grows:
         raise UsageError(
             f"objective {text!r}: {metric.label} need not fall with more servers, so it cannot be searched for"
@@ -163,6 +175,6 @@ def _metric(text: str, left: str, bound: float) -> tuple[Metric, str, tuple[floa
     raise UsageError(f"objective {text!r}: {left!r} is not known; there are {possible()}")
 
 
-def verdict_of(objectives: tuple[Objective, ...], result: Evaluation) -> int:
+def verdict_of(objectives: tuple[Objective, ...], result: HasMeasures) -> int:
     """1: all are met, -1: one is not, 0: cannot be told."""
     return min((one.met_by(one.value(result)) for one in objectives), default=1)

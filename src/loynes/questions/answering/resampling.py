@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from loynes.errors import TraceError, UsageError
-from loynes.estimators.measures import Measures
-from loynes.estimators.resamples import data_interval, measures, monte_carlo, over_resamples
+from loynes.estimate import Estimate
+from loynes.estimators.measures import ALL_JOBS, Measures
+from loynes.estimators.resamples import (
+    Quantity,
+    data_interval,
+    difference,
+    measures,
+    monte_carlo,
+    over_resamples,
+    wait_quantity,
+)
 from loynes.execution.context import Context
-from loynes.kernels.events.recorded import COUNT, WAIT, Recorded, RecordedJobs, RecordedState
+from loynes.kernels.events.recorded import COUNT, NONE, RESPONSE, WAIT, Recorded, RecordedJobs, RecordedState
+from loynes.questions.answering.objectives import Objective
 from loynes.questions.answering.orders import Order, order_of
 from loynes.questions.answering.replaying import classes_of, guesses_of, log_warnings
 from loynes.questions.asking.resampled import OnResamples
+from loynes.results.records.log_cases import LogCase, LogCases
 from loynes.results.records.log_evaluation import LogEvaluation
 from loynes.results.records.replay import Log
 from loynes.traces.changes import Changes, changed
@@ -22,8 +33,12 @@ from loynes.traces.resampling import Days, days_of, same_days
 from loynes.traces.sessions import sessions_of
 from loynes.traces.trace import Trace
 
+Cases = TypeVar("Cases", bound=LogCases)
+
 # The log's own mean wait is remarked upon where fewer resamples than this lie on one side of it.
 REMOTE = 0.01
+# Metrics whose differences are shown, and their columns.
+DIFFERENCES = {"wait.mean": WAIT, "wait.p95": WAIT + 4, "response.mean": RESPONSE, "no_wait": NONE}
 # How often the log itself is run where jobs are added to it, anew each time.
 OWN_RUNS = 10
 
@@ -112,6 +127,38 @@ class LogRunner:
         )
         return data, sampling, others
 
+    def offered(self) -> tuple[float, float, int]:
+        """Of the question's own case: server time of all jobs, seconds from the first to the last, the largest need."""
+        log, _ = changed(self.recorded, self.question.changes, self.names, self._group)
+        span = max(float(log.submit[-1] - log.submit[0]), 1.0)
+        return self.question.scale * log.work, span, int(log.need.max())
+
+    def probability_at_most(self, outcome: Outcome, objective: Objective, times: float = 1.0) -> float:
+        """That an objective's quantity is at most its bound in the long run, given the log (or one times as long)."""
+
+        def chance(quantity: Quantity) -> Estimate:
+            return Estimate.exact(quantity.probability_at_most(objective.bound, self.days.stretches, times))
+
+        units = {"servers": outcome.case.servers}
+        return objective.value(
+            measures(outcome.state, outcome.own, self.names, units, outcome.task.exceeds, chance)
+        ).estimate
+
+    def differences(self, outcome: Outcome, first: Outcome) -> dict[str, dict[str, Estimate]]:
+        """Class -> metric -> a case minus another one, resample by resample, with the data's interval."""
+        both = (first, outcome)
+
+        def minus(group: int, column: int) -> Estimate:
+            before, after = (wait_quantity(one.state, one.own, group, column) for one in both)
+            return difference(before, after, self.question.confidence, self.days.stretches)
+
+        there = np.min([one.state.waits[0, :, COUNT] for one in both], axis=0) > 0
+        return {
+            name: {metric: minus(group, column) for metric, column in DIFFERENCES.items()}
+            for group, name in enumerate([ALL_JOBS, *self.names])
+            if there[group]
+        }
+
     def evaluation(self, outcome: Outcome) -> LogEvaluation:
         """The result of a case."""
         recorded, case, state = self.recorded, outcome.case, outcome.state
@@ -138,6 +185,29 @@ class LogRunner:
             seed=self.question.seed,
             warnings=outcome.warnings + _remarks(below),
         )
+
+
+def cases_result(
+    kind: type[Cases], runner: LogRunner, cases: list[tuple[str, dict[str, Any], Case]], context: Context
+) -> Cases:
+    """Named cases on the same resamples, and their differences to the first."""
+    outcomes = []
+    for number, (name, _, case) in enumerate(cases):
+        part = context.part(number / len(cases), 1.0 / len(cases), f"{number + 1} of {len(cases)}: {name}")
+        outcomes.append(runner.run(case, part))
+    evaluations = [runner.evaluation(outcome) for outcome in outcomes]
+    rows = []
+    for (name, config, _), outcome, evaluation in zip(cases, outcomes, evaluations, strict=True):
+        minus = {} if outcome is outcomes[0] else runner.differences(outcome, outcomes[0])
+        rows.append(LogCase(name, config, evaluation, minus))
+    texts = [f"{case.name}: {text}" for case in rows for text in case.result.warnings]
+    return kind(
+        model=evaluations[0].model,
+        cases=tuple(rows),
+        confidence=runner.question.confidence,
+        seed=runner.question.seed,
+        warnings=tuple(texts),
+    )
 
 
 def log_of(recorded: Trace, servers: int) -> Log:

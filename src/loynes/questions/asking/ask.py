@@ -16,7 +16,7 @@ from loynes.execution.progress import Progress, silent
 from loynes.execution.workers import Pool
 from loynes.kernels.fingerprint import FINGERPRINT
 from loynes.questions.asking.folder import complete, holds_answer, open_journal, read_document, remove_journal
-from loynes.questions.asking.question import Question, questions
+from loynes.questions.asking.question import Question, question_for, questions
 from loynes.results.base import Result, read_result
 
 Answer = TypeVar("Answer", bound=Result)
@@ -43,7 +43,11 @@ class Ask(Generic[Answer]):
         progress: Progress = silent,
         **options: object,
     ) -> Answer:
-        result: Any = ask(self.question.of(*values, **options), folder=folder, executor=executor, progress=progress)
+        subject = values[0] if values else options.get(self.question.positional[0], options.get("trace"))
+        question = question_for(self.question, subject)
+        if question is not self.question and "model" in options:
+            options["trace"] = options.pop("model")
+        result: Any = ask(question.of(*values, **options), folder=folder, executor=executor, progress=progress)
         for text in result.warnings:
             python_warnings.warn(text, LoynesWarning, stacklevel=2)
         return result  # type: ignore[no-any-return]

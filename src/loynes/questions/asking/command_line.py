@@ -25,7 +25,8 @@ def command_line(question: type[Question], options: dict[str, Any]) -> str:
 def python_line(question: type[Question], options: dict[str, Any]) -> str:
     """The same in Python."""
     files, left = _files(question, options)
-    name = "compare_policies" if question.command == "policies" else question.command
+    asked_by = question.asked_by[0] if question.asked_by else question.command
+    name = "compare_policies" if question.command == "policies" else asked_by
     target = [repr("samples.parquet")] if "path" in question.model_fields else []
     return f"loynes.{name}({', '.join([*map(repr, files), *target, *(f'{n}={v!r}' for n, v in left.items())])})"
 

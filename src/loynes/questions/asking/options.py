@@ -82,6 +82,15 @@ def pairs_of(given: object, like: str = "NAME=VALUE") -> dict[str, Any]:
     return pairs
 
 
+def axes_of(given: object) -> dict[str, tuple[Any, ...]]:
+    """What is varied -> values."""
+    axes = {path: values_of(values) or () for path, values in pairs_of(given, "PATH=VALUES").items()}
+    for path, values in axes.items():
+        if not values:
+            raise ValueError(f"{path}: no values")
+    return axes
+
+
 def texts_of(given: object) -> object:
     """One text, or several."""
     return (given,) if isinstance(given, str) else given

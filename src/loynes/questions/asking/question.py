@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args, get_origin
 
@@ -32,6 +33,8 @@ class Question(BaseModel):
     examples: ClassVar[tuple[str, ...]] = ()
     # Where the command line asks it by an option of another command: that command, and the option's field.
     asked_by: ClassVar[tuple[str, str] | None] = None
+    # The module of the question that is asked instead where the subject is a log, if there is one.
+    for_log: ClassVar[str] = ""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -85,6 +88,21 @@ class Question(BaseModel):
         """The options that differ from their defaults, as plain data; the model is kept apart."""
         kept = {n for n in type(self).model_fields if n != "model" and option_of(type(self), n).asked}
         return self.model_dump(mode="json", include=kept, exclude_defaults=True)
+
+
+def question_for(question: type[Question], subject: object) -> type[Question]:
+    """The question itself, or that for logs where the subject is one."""
+    from loynes.questions.asking.subject import is_log
+
+    if not question.for_log or not is_log(subject):
+        return question
+    return log_question(question)
+
+
+def log_question(question: type[Question]) -> type[Question]:
+    """The question that is asked of logs."""
+    before = import_module(f"loynes.questions.{question.for_log}")
+    return next(one for one in _QUESTIONS.values() if one.__module__ == before.__name__)
 
 
 def questions() -> dict[str, type[Question]]:

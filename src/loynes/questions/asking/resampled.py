@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
@@ -16,9 +16,6 @@ Factor = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 class OnResamples(AboutLog):
     """A question that is answered by running resamples of a log."""
-
-    # The command that takes a model or a log, and asks this question of a log.
-    command_of_model: ClassVar[str] = ""
 
     policy: PolicyOption = "fcfs"
     inflation: Annotated[

@@ -53,7 +53,9 @@ class LogEvaluation(Result):
     def summary(self) -> Table:
         """Waits by class, with the data's intervals."""
         waits = everyone(self.overall, self.classes)
-        rows = tuple((name, *(_interval(value) for value in wait_columns(one).values())) for name, one in waits.items())
+        rows = tuple(
+            (name, *(interval_text(value) for value in wait_columns(one).values())) for name, one in waits.items()
+        )
         return Table(
             self.title, ("class", *wait_columns(self.overall)), rows, ("p50", "p99", "mean response", "no wait")
         )
@@ -94,6 +96,6 @@ class LogEvaluation(Result):
         )
 
 
-def _interval(value: Any) -> str:
+def interval_text(value: Any) -> str:
     """An estimate with its interval, which is too wide and lopsided for a half-width."""
     return f"{value.estimate:.3g} [{value.low:.3g}, {value.high:.3g}]"

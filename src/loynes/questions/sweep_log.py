@@ -1,0 +1,56 @@
+"""Jobs like those of a log on clusters of many sizes, under many policies, or changed in many ways."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BeforeValidator, Field
+
+from loynes.errors import UsageError
+from loynes.execution.context import Context
+from loynes.questions.asking.options import Option, axes_of
+from loynes.questions.asking.resampled import OnResamples
+from loynes.results.records.log_cases import LogSweep
+
+# What may be varied; names are those of the options.
+AXES = ("servers", "policy", "scale", "max_need", "run_times", "limits")
+MOST_CASES = 1000
+
+
+class SweepLog(OnResamples):
+    """Jobs like those of a log in all combinations of the values that are varied, on the same resamples.
+
+    `vary` takes servers, policy, scale, max_need, run_times and limits: {"servers": [96, 104], "policy": ["easy"]}.
+    The first combination is what the others are compared with.
+    """
+
+    command: ClassVar[str] = "sweep-log"
+    asked_by: ClassVar[tuple[str, str] | None] = ("sweep", "trace")
+    examples: ClassVar[tuple[str, ...]] = ("loynes sweep log.swf.gz --policy easy --vary servers=96:128:8",)
+
+    vary: Annotated[
+        dict[str, tuple[Any, ...]],
+        BeforeValidator(axes_of),
+        Option("servers=96:128:8, policy=fcfs,easy, scale=1,1.2. Repeatable.", "NAME=VALUES", written="pairs"),
+    ] = Field(default_factory=dict)
+
+    def answer(self, context: Context) -> LogSweep:
+        from loynes.questions.answering.resampling import LogRunner, cases_result
+
+        for name in self.vary:
+            if name not in AXES:
+                raise UsageError(f"vary {name!r}: of a log, must be one of {', '.join(AXES)}")
+        if not self.vary:
+            raise UsageError("nothing to sweep: give something to vary, such as servers=96:128:8")
+        if (count := math.prod(len(values) for values in self.vary.values())) > MOST_CASES:
+            raise UsageError(f"{count} cases: at most {MOST_CASES}")
+        configs = [dict(zip(self.vary, chosen, strict=True)) for chosen in itertools.product(*self.vary.values())]
+        runner = LogRunner(self, context)
+        cases = [(_name(config), config, runner.case(**config)) for config in configs]
+        return cases_result(LogSweep, runner, cases, context)
+
+
+def _name(config: dict[str, Any]) -> str:
+    return ", ".join(f"{value}" if name == "policy" else f"{name} {value}" for name, value in config.items())

@@ -1,0 +1,106 @@
+"""Charts of answers from a log: waits by class, what each size promises, and cases beside each other."""
+
+from __future__ import annotations
+
+from loynes.estimate import Estimate
+from loynes.estimators.measures import ALL_JOBS
+from loynes.results.charts.chart import Chart, Lines, Place, Row, Rows
+from loynes.results.charts.evaluation import servers, waits
+from loynes.results.charts.measures import WAITS
+from loynes.results.charts.register import charts_for
+from loynes.results.charts.replay import unit_of
+from loynes.results.records.log_cases import LogCases, LogComparison, LogSweep
+from loynes.results.records.log_evaluation import LogEvaluation
+from loynes.results.records.log_plan import LogPlan
+
+
+@charts_for(LogEvaluation)
+def charts(result: LogEvaluation) -> list[Chart]:
+    size, unit = unit_of(result.overall.wait.p99.estimate)
+    title = f"{result.model.name}, {result.model.servers} servers, {result.policy}"
+    by_class = waits(result, title, result.confidence, size, unit)
+    return [by_class, _doubt(result, size, unit), servers({"servers": result.model.servers}, result.system)]
+
+
+def _doubt(result: LogEvaluation, size: float, unit: str) -> Rows:
+    """The two intervals of the mean wait, and where resamples lie."""
+    values = {
+        "given this log": result.overall.wait.mean,
+        "of the runs": result.sampling.overall.wait.mean,
+        "mean over resamples": result.others.overall.wait.mean,
+    }
+    return Rows(
+        title="How sure the mean wait is",
+        picture_title=f"{result.model.name}: how sure the mean wait is",
+        axis=f"mean wait ({unit})",
+        measures=("mean wait",),
+        rows=tuple(Row(name, (value.scaled(1.0 / size),)) for name, value in values.items()),
+        confidence=result.confidence,
+        note="The first interval is what the log's length leaves open; only more log narrows it.",
+    )
+
+
+@charts_for(LogPlan)
+def plan_charts(result: LogPlan) -> list[Chart]:
+    probabilities = Lines(
+        title="What each value promises",
+        picture_title=f"{result.model.name}: probability that every objective is met",
+        note="Given this log; estimated from resamples of it.",
+        vary=(result.vary,),
+        measures=("probability",),
+        names="",
+        series=("every objective",),
+        points=tuple(
+            Place((one.value,), ((Estimate.exact(one.probability),),), "")
+            for one in sorted(result.tried, key=lambda one: one.value)
+        ),
+        confidence=None,
+    )
+    return [probabilities, *charts(result.meets)]
+
+
+@charts_for(LogComparison)
+def comparison_charts(result: LogComparison) -> list[Chart]:
+    return case_charts(result)
+
+
+@charts_for(LogSweep)
+def sweep_charts(result: LogSweep) -> list[Chart]:
+    return case_charts(result)
+
+
+def case_charts(result: LogCases) -> list[Chart]:
+    size, unit = unit_of(max(case.result.overall.wait.mean.estimate for case in result.cases))
+    values = [
+        Row(case.name, tuple(metric.get(case.result.overall).scaled(1.0 / size) for metric in WAITS))
+        for case in result.cases
+    ]
+    cases = Rows(
+        title="Cases",
+        picture_title=result.title,
+        axis=f"wait ({unit})",
+        measures=tuple(metric.column for metric in WAITS),
+        rows=tuple(values),
+        first=(0, 2),
+        offer_log=True,
+        confidence=result.confidence,
+        note="All on the same resamples. Bars are intervals given the log.",
+    )
+    first, *others = result.cases
+    minus = [
+        Row(f"{case.name}: {name}", (difference["wait.mean"].scaled(1.0 / size),))
+        for case in others
+        for name, difference in case.differences.items()
+        if len(others) == 1 or name == ALL_JOBS
+    ]
+    differences = Rows(
+        title=f"Minus “{first.name}”",
+        picture_title=f"{result.model.name}: mean wait minus that with “{first.name}”",
+        axis=f"difference of mean waits ({unit})",
+        measures=("mean wait",),
+        rows=tuple(minus),
+        zero=True,
+        confidence=result.confidence,
+        note="Below zero: less. Hollow marks: the interval holds zero, so there may be no difference.",
+    )
+    return [cases, *([differences] if minus else [])]
