@@ -61,6 +61,8 @@ class Quantity:
         others = self.others[~np.isnan(self.others)]
         if len(others) < 2:
             return 0.0, self.most
+        if np.ptp(others) == 0.0 and others[0] == self.value:
+            return self.value, self.value
         middle = float(self.on_scale(np.array([self.value]))[0])
         half = reach * float(self.on_scale(others).std(ddof=1))
         return max(0.0, self.back(middle - half)), min(self.most, self.back(middle + half))

@@ -116,9 +116,15 @@ def content_of(result: Result) -> Content:
         facts=[],
         summary=[result.headline],
         tiles=[],
-        charts=CHARTS.make(result) or [],
+        charts=_charts(result),
         grids=[Grid.of(table, table.title) for table in result.tables],
         sure=Sure([line for line in result.footer.splitlines() if line]),
         how=[("loynes", result.version)],
         warnings=list(result.warnings),
     )
+
+
+def _charts(result: Result) -> list[Chart]:
+    """Those of the result's kind, none where it has none."""
+    load_modules("loynes.results.charts")
+    return CHARTS.make(result) or []

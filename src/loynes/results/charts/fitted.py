@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from loynes.results.charts.chart import Chart, Row, Rows
 from loynes.results.charts.register import charts_for
-from loynes.results.charts.replay import unit_of
 from loynes.results.records.fitted import FittedModel
+from loynes.results.times import unit_of
 
 
 @charts_for(FittedModel)

@@ -8,10 +8,10 @@ from loynes.results.charts.chart import Chart, Lines, Place, Row, Rows
 from loynes.results.charts.evaluation import servers, waits
 from loynes.results.charts.measures import WAITS
 from loynes.results.charts.register import charts_for
-from loynes.results.charts.replay import unit_of
 from loynes.results.records.log_cases import LogCases, LogComparison, LogSweep
 from loynes.results.records.log_evaluation import LogEvaluation
 from loynes.results.records.log_plan import LogPlan
+from loynes.results.times import unit_of
 
 
 @charts_for(LogEvaluation)

@@ -6,9 +6,7 @@ from loynes.results.charts.chart import Chart, Panel, Step, Steps
 from loynes.results.charts.evaluation import servers, waits
 from loynes.results.charts.register import charts_for
 from loynes.results.records.replay import Replay
-
-# From so many seconds on, times are read best in units of so many.
-UNITS = ((3 * 86400.0, 86400.0, "days"), (2 * 3600.0, 3600.0, "hours"), (300.0, 60.0, "minutes"))
+from loynes.results.times import unit_of
 
 
 @charts_for(Replay)
@@ -17,11 +15,6 @@ def charts(result: Replay) -> list[Chart]:
     size, unit = unit_of(result.overall.wait.p99.estimate)
     by_class = waits(result, title, None, size, unit)
     return [_over_time(result, title), by_class, servers({"servers": result.servers}, result.system)]
-
-
-def unit_of(longest: float) -> tuple[float, str]:
-    """The unit that times up to so many seconds are read best in: its seconds, its name."""
-    return next(((size, name) for least, size, name in UNITS if longest >= least), (1.0, "seconds"))
 
 
 def _over_time(result: Replay, title: str) -> Steps:

@@ -8,10 +8,11 @@ from typing import Annotated, Any, ClassVar
 from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS
 from loynes.results.base import Nested, Result, how_sure
-from loynes.results.records.log_evaluation import LogEvaluation, interval_text
+from loynes.results.records.log_evaluation import LogEvaluation, digits, interval_text
 from loynes.results.records.replay import Log
 from loynes.results.table import Table
 from loynes.results.tables import TIDY
+from loynes.results.times import unit_of
 
 
 @dataclass(frozen=True)
@@ -34,29 +35,35 @@ class LogCases(Result):
     confidence: float
 
     @property
+    def unit(self) -> tuple[float, str]:
+        """What waits are shown in: its seconds, its name."""
+        return unit_of(max(case.result.overall.wait.p95.estimate for case in self.cases))
+
+    @property
     def title(self) -> str:
-        return f"{self.model.name}: {len(self.cases)} cases on the same resamples (seconds)"
+        return f"{self.model.name}: {len(self.cases)} cases on the same resamples ({self.unit[1]})"
 
     @property
     def headline(self) -> str:
         first, *others = self.cases
+        size, unit = self.unit
         texts = []
         for one in others[:3]:
             minus = one.differences[ALL_JOBS]["wait.mean"]
-            texts.append(f"{one.name}: {minus.estimate:+.4g} [{minus.low:+.4g}, {minus.high:+.4g}]")
-        before = first.result.overall.wait.mean.estimate
-        return f"mean wait {before:.4g} s with {first.name}; {'; '.join(texts)}"
+            texts.append(f"{one.name}: {interval_text(minus, size)} more")
+        before = digits(first.result.overall.wait.mean.estimate / size)
+        return f"mean wait {before} {unit} ({first.name}); {'; '.join(texts)}"
 
     @property
     def summary(self) -> Table:
         """A row a case: waits of all jobs, and the difference of mean waits to the first case."""
-        rows = []
+        rows, (size, _) = [], self.unit
         for case in self.cases:
             waits, system = case.result.overall, case.result.system
             minus = case.differences.get(ALL_JOBS, {}).get("wait.mean")
             rows.append((
-                case.name, interval_text(waits.wait.mean), "-" if minus is None else interval_text(minus),
-                interval_text(waits.wait.p95), interval_text(waits.no_wait), interval_text(system.utilization),
+                case.name, interval_text(waits.wait.mean, size), "-" if minus is None else interval_text(minus, size),
+                interval_text(waits.wait.p95, size), interval_text(waits.no_wait), interval_text(system.utilization),
             ))  # fmt: skip
         columns = ("case", "mean wait", "minus the first", "p95", "no wait", "utilization")
         return Table(self.title, columns, tuple(rows), ("utilization", "no wait"))
@@ -65,12 +72,11 @@ class LogCases(Result):
     def classes_summary(self) -> Table:
         """Mean waits of every class."""
         names = list(dict.fromkeys(name for case in self.cases for name in case.result.classes))
-        rows = tuple(
-            (name, *(interval_text(one.wait.mean) if (one := case.result.classes.get(name)) else "-" for case in
-                     self.cases))
-            for name in names
-        )  # fmt: skip
-        return Table("mean waits by class", ("class", *(case.name for case in self.cases)), rows)
+        rows = []
+        for name in names:
+            waits = [case.result.classes.get(name) for case in self.cases]
+            rows.append((name, *("-" if one is None else interval_text(one.wait.mean, self.unit[0]) for one in waits)))
+        return Table("mean waits by class", ("class", *(case.name for case in self.cases)), tuple(rows))
 
     @property
     def tables(self) -> list[Table]:

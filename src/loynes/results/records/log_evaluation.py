@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from loynes.estimate import Estimate
 from loynes.estimators.measures import Measures, System, Waits
 from loynes.results.base import Result, how_sure
 from loynes.results.records.replay import Log
 from loynes.results.table import Table
 from loynes.results.tables import TIDY, everyone, system_table, tidy_table, wait_columns
+from loynes.results.times import unit_of
+
+# Columns of the table that are times.
+TIMES = ("mean wait", "p50", "p95", "p99", "mean response")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -39,26 +44,34 @@ class LogEvaluation(Result):
     confidence: float
 
     @property
+    def unit(self) -> tuple[float, str]:
+        """What waits are shown in: its seconds, its name."""
+        return unit_of(self.overall.wait.p99.estimate)
+
+    @property
     def title(self) -> str:
         changes = f", {', '.join(self.changes)}" if self.changes else ""
-        return f"{self.model.name}: waits on {self.model.servers} servers under {self.policy}{changes} (seconds)"
+        where = f"on {self.model.servers} servers under {self.policy}"
+        return f"{self.model.name}: waits {where}{changes} ({self.unit[1]})"
 
     @property
     def headline(self) -> str:
         mean = self.overall.wait.mean
-        between = f"between {mean.low:.4g} and {mean.high:.4g} s given these {self.days} days"
-        return f"mean wait {mean.estimate:.4g} s; {between}"
+        size, name = self.unit
+        low, high = (digits(x / size) for x in (mean.low, mean.high))
+        return f"mean wait {digits(mean.estimate / size)} {name}; between {low} and {high} given these {self.days} days"
 
     @property
     def summary(self) -> Table:
         """Waits by class, with the data's intervals."""
         waits = everyone(self.overall, self.classes)
+        size, _ = self.unit
         rows = tuple(
-            (name, *(interval_text(value) for value in wait_columns(one).values())) for name, one in waits.items()
+            (name, *(interval_text(value, size if head in TIMES else 1.0) for head, value in wait_columns(one).items()))
+            for name, one in waits.items()
         )
-        return Table(
-            self.title, ("class", *wait_columns(self.overall)), rows, ("p50", "p99", "mean response", "no wait")
-        )
+        columns = ("class", *wait_columns(self.overall))
+        return Table(self.title, columns, rows, ("p50", "p99", "mean response", "no wait"))
 
     @property
     def doubt_summary(self) -> Table:
@@ -67,8 +80,9 @@ class LogEvaluation(Result):
             "given this log (data)": self.overall, "of the runs (Monte Carlo)": self.sampling.overall,
             "mean over resamples (Monte Carlo)": self.others.overall,
         }  # fmt: skip
-        rows = tuple((name, *vars(one.wait.mean).values()) for name, one in values.items())
-        return Table("how sure the mean wait is", ("interval", "mean wait", "low", "high"), rows)
+        size, unit = self.unit
+        rows = tuple((name, *(x / size for x in vars(one.wait.mean).values())) for name, one in values.items())
+        return Table(f"how sure the mean wait is ({unit})", ("interval", "mean wait", "low", "high"), rows)
 
     @property
     def tables(self) -> list[Table]:
@@ -96,6 +110,12 @@ class LogEvaluation(Result):
         )
 
 
-def interval_text(value: Any) -> str:
-    """An estimate with its interval, which is too wide and lopsided for a half-width."""
-    return f"{value.estimate:.3g} [{value.low:.3g}, {value.high:.3g}]"
+def interval_text(value: Estimate, size: float = 1.0) -> str:
+    """An estimate with its interval, which is too wide and lopsided for a half-width, in units of a size."""
+    middle, low, high = (digits(x / size) for x in vars(value).values())
+    return f"{middle} [{low}, {high}]"
+
+
+def digits(x: float) -> str:
+    """Three digits, and no power of ten where a number can do without."""
+    return f"{float(f'{x:.3g}'):g}"

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 from loynes.estimate import Estimate
 from loynes.results.base import Nested, Result
-from loynes.results.records.log_evaluation import LogEvaluation, interval_text
+from loynes.results.records.log_evaluation import LogEvaluation, digits, interval_text
 from loynes.results.records.replay import Log
 from loynes.results.table import Table
 
@@ -84,16 +84,20 @@ class LogPlan(Result):
     @property
     def summary(self) -> Table:
         """A row a value that was tried."""
-        columns = (self.vary, "meets all with probability", "mean wait")
+        columns = (self.vary, "meets all with probability", f"mean wait ({self.meets.unit[1]})")
         rows = tuple(
-            (f"{one.value:g}", one.probability, "-" if one.wait is None else interval_text(one.wait))
+            (
+                f"{one.value:g}",
+                digits(one.probability),
+                "-" if one.wait is None else interval_text(one.wait, self.meets.unit[0]),
+            )
             for one in sorted(self.tried, key=lambda one: one.value)
         )
         return Table(self.title, columns, rows)
 
     @property
     def goals_summary(self) -> Table:
-        rows = tuple((one.text, interval_text(one.value), one.probability) for one in self.objectives)
+        rows = tuple((one.text, interval_text(one.value), digits(one.probability)) for one in self.objectives)
         return Table(f"at {self.named(self.answer)}", ("objective", "value", "met with probability"), rows)
 
     @property
