@@ -1,6 +1,6 @@
 """What a log can tell: measures of resamples of it, with the doubt that its length leaves.
 
-A quantity x has one value in the log itself, replayed, and one in every resample. Two intervals are made of these:
+A quantity x has one value in the log itself, replayed, and one in every resample. Intervals are made of these:
 
 - **data**: where x lies in the long run, given the log alone. The spread of x over resamples stands for that of logs
   around the truth: the bootstrap assumes that days put together anew vary as the log would, had it been recorded
@@ -12,6 +12,7 @@ A quantity x has one value in the log itself, replayed, and one in every resampl
   has about n independent stretches of days, whose sums have heavy tails: half of n - 1 degrees of freedom, and WIDER
   times the standard deviation, were chosen so that 95% intervals hold the truth of synthetic logs of ten weeks, with
   sessions and cycles, 90 to 98% of the time (docs/traces.md). That is a measurement, no proof.
+- **ahead**: where x will be in the next period as long as the log: the same with twice the variance.
 - **Monte Carlo**: how well the estimate is known from so many runs. The log itself is replayed exactly; a log with jobs
   added is put together anew a few times, and the interval is Student's over these.
 """
@@ -114,11 +115,20 @@ def over_resamples(confidence: float) -> Estimator:
     return estimate
 
 
-def data_interval(confidence: float, stretches: float) -> Estimator:
-    """In the log itself, and where it lies in the long run, given a log of so many stretches."""
+def data_interval(confidence: float, stretches: float, ahead: bool = False) -> Estimator:
+    """In the log itself, and where it lies in the long run, given a log of so many stretches.
+
+    Ahead: where it will lie in the next period as long as the log, which varies around the long run as the log does;
+    both doubts add up as variances.
+    """
     from scipy.stats import t
 
-    reach = WIDER * _correction(stretches) * float(t.ppf(0.5 + 0.5 * confidence, _freedom(stretches)))
+    reach = (
+        (math.sqrt(2.0) if ahead else 1.0)
+        * WIDER
+        * _correction(stretches)
+        * float(t.ppf(0.5 + 0.5 * confidence, _freedom(stretches)))
+    )
 
     def estimate(quantity: Quantity) -> Estimate:
         low, high = quantity.around(reach)

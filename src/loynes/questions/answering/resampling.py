@@ -114,18 +114,16 @@ class LogRunner:
         details = case.order.details | ({} if believed is None else {"believed": believed})
         return Outcome(case, task, own, state, details, log_warnings(log, case.servers, skipped))
 
-    def measured(self, outcome: Outcome) -> tuple[Measures, Measures, Measures]:
-        """Of the log itself with the data's intervals, and with Monte Carlo ones; and of resamples."""
-        question, task = self.question, outcome.task
-        units = {"servers": outcome.case.servers}
+    def measured(self, outcome: Outcome) -> tuple[Measures, Measures, Measures, Measures]:
+        """Of the log itself with the data's intervals, ahead, and with Monte Carlo ones; and of resamples."""
+        sure, stretches = self.question.confidence, self.days.stretches
         ways = (
-            data_interval(question.confidence, self.days.stretches), monte_carlo(question.confidence),
-            over_resamples(question.confidence),
+            data_interval(sure, stretches), data_interval(sure, stretches, ahead=True), monte_carlo(sure),
+            over_resamples(sure),
         )  # fmt: skip
-        data, sampling, others = (
-            measures(outcome.state, outcome.own, self.names, units, task.exceeds, way) for way in ways
-        )
-        return data, sampling, others
+        given = (outcome.state, outcome.own, self.names, {"servers": outcome.case.servers}, outcome.task.exceeds)
+        data, ahead, sampling, others = (measures(*given, way) for way in ways)
+        return data, ahead, sampling, others
 
     def offered(self) -> tuple[float, float, int]:
         """Of the question's own case: server time of all jobs, seconds from the first to the last, the largest need."""
@@ -162,7 +160,7 @@ class LogRunner:
     def evaluation(self, outcome: Outcome) -> LogEvaluation:
         """The result of a case."""
         recorded, case, state = self.recorded, outcome.case, outcome.state
-        data, sampling, others = self.measured(outcome)
+        data, ahead, sampling, others = self.measured(outcome)
         means = state.waits[:, 0, WAIT]
         below = float(np.mean(means[outcome.own :] < means[: outcome.own].mean()))
         return LogEvaluation(
@@ -174,6 +172,7 @@ class LogRunner:
             overall=data.overall,
             classes=data.classes,
             system=data.system,
+            ahead=ahead,
             sampling=sampling,
             others=others,
             below=below,

@@ -25,7 +25,8 @@ def charts(result: LogEvaluation) -> list[Chart]:
 def _doubt(result: LogEvaluation, size: float, unit: str) -> Rows:
     """The two intervals of the mean wait, and where resamples lie."""
     values = {
-        "given this log": result.overall.wait.mean,
+        "in the long run, given this log": result.overall.wait.mean,
+        f"in the next {result.days} days": result.ahead.overall.wait.mean,
         "of the runs": result.sampling.overall.wait.mean,
         "mean over resamples": result.others.overall.wait.mean,
     }

@@ -34,6 +34,7 @@ class LogEvaluation(Result):
     overall: Waits
     classes: dict[str, Waits]
     system: System
+    ahead: Measures  # the same with intervals for the next period as long as the log
     sampling: Measures  # the same with Monte Carlo intervals: how well the runs determine it
     others: Measures  # means over resamples, with Monte Carlo intervals
     below: float  # the share of resamples whose mean wait is below that of the log itself
@@ -77,7 +78,8 @@ class LogEvaluation(Result):
     def doubt_summary(self) -> Table:
         """The two intervals of the mean wait side by side."""
         values = {
-            "given this log (data)": self.overall, "of the runs (Monte Carlo)": self.sampling.overall,
+            "in the long run, given this log (data)": self.overall,
+            f"in the next {self.days} days, if they are like these": self.ahead.overall, "of the runs (Monte Carlo)": self.sampling.overall,
             "mean over resamples (Monte Carlo)": self.others.overall,
         }  # fmt: skip
         size, unit = self.unit
@@ -91,7 +93,7 @@ class LogEvaluation(Result):
     @property
     def tidy(self) -> Table:
         data = tidy_table("", self.overall, self.classes, self.system).rows
-        names = {"Monte Carlo": self.sampling, "resamples": self.others}
+        names = {"ahead": self.ahead, "Monte Carlo": self.sampling, "resamples": self.others}
         more = tuple(
             (f"{name} ({kind})", *rest)
             for kind, one in names.items()
