@@ -31,6 +31,7 @@ RECORDED = Path(__file__).parents[1] / "recorded"
 MODEL = str(RECORDED / "models" / "small.toml")
 OTHER = str(RECORDED / "models" / "other.toml")
 LOG = str(RECORDED / "log.swf")
+MONTH = str(RECORDED / "month.csv")
 # Every question, asked of something small; options that are no defaults, of every way to write them.
 SMALL: dict[str, list[dict[str, Any]]] = {
     "check": [{"model": MODEL}],
@@ -54,6 +55,13 @@ SMALL: dict[str, list[dict[str, Any]]] = {
     "sweep": [{"model": MODEL, "loads": (0.3, 0.5), "vary": {"servers": (4, 6)}, "samples": 3000}],
     "plan": [{"model": MODEL, "rate": 1.5, "slo": ("mean(wait) <= 9", "no_wait >= 0.1"), "confidence": 0.9}],
     "replay": [{"trace": LOG, "policy": "easy", "inflation": 2.0, "windows": 5}],
+    "evaluate-log": [
+        {"trace": MONTH, "servers": 10, "policy": "easy", "resamples": 4, "exceeds": (60.0,), "without": ("a",)},
+        {"trace": MONTH, "servers": 16, "scale": 1.3, "max_need": 4, "resamples": 3, "classes": "user", "block": 4.0},
+    ],
+    "plan-log": [{"trace": MONTH, "servers": 12, "slo": ("mean(wait) <= 20000",), "resamples": 4, "probability": 0.7}],
+    "compare-log": [{"trace": MONTH, "servers": 12, "policies": ("fcfs", "easy"), "resamples": 4}],
+    "sweep-log": [{"trace": MONTH, "vary": {"servers": (12, 14)}, "run_times": 0.9, "resamples": 3, "servers": 12}],
     "fit": [{"trace": LOG, "classes": 3, "law": "exponential"}],
 }
 CASES = [pytest.param(name, one, id=f"{name}-{k}") for name, some in SMALL.items() for k, one in enumerate(some)]

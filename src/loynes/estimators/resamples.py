@@ -9,9 +9,9 @@ A quantity x has one value in the log itself, replayed, and one in every resampl
   Waits respond to load as 1 / (1 - load) does, so a log that happened to be quiet shows too little spread. Times are
   therefore taken as -1 / (x + service), in M/M/1 a straight line in the load; on that scale the interval is Student's.
   Where its upper end would pass 0 the log cannot exclude that the queue is unstable, and the end is infinite. The log
-  has about n independent stretches of days, whose sums have heavy tails: half of n - 1 degrees of freedom, and WIDER
-  times the standard deviation, were chosen so that 95% intervals hold the truth of synthetic logs of ten weeks, with
-  sessions and cycles, 90 to 98% of the time (docs/traces.md). That is a measurement, no proof.
+  has about n independent stretches of days, whose sums have heavy tails: half of n - 1 degrees of freedom, at least 3,
+  and WIDER times the standard deviation were chosen so that 95% intervals hold the truth of synthetic logs of ten
+  weeks, with sessions and cycles, 90 to 98% of the time (docs/traces.md). That is a measurement, no proof.
 - **ahead**: where x will be in the next period as long as the log: the same with twice the variance.
 - **Monte Carlo**: how well the estimate is known from so many runs. The log itself is replayed exactly; a log with jobs
   added is put together anew a few times, and the interval is Student's over these.
@@ -34,6 +34,7 @@ Array = NDArray[np.float64]
 
 # See above.
 WIDER = 1.25
+LEAST_FREEDOM = 3.0
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ def data_interval(confidence: float, stretches: float, ahead: bool = False) -> E
 
 
 def _freedom(stretches: float) -> float:
-    return max(1.0, 0.5 * (stretches - 1.0))
+    return max(LEAST_FREEDOM, 0.5 * (stretches - 1.0))
 
 
 def _correction(stretches: float) -> float:

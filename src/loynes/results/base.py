@@ -61,7 +61,8 @@ class Result:
     version: str = __version__
 
     def __init_subclass__(cls) -> None:
-        _RESULTS[cls.command] = cls
+        if cls.command:  # none where several kinds of results share a base
+            _RESULTS[cls.command] = cls
 
     @property
     def title(self) -> str:

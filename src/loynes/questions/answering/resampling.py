@@ -35,8 +35,9 @@ from loynes.traces.trace import Trace
 
 Cases = TypeVar("Cases", bound=LogCases)
 
-# The log's own mean wait is remarked upon where fewer resamples than this lie on one side of it.
+# The log's own mean wait is remarked upon where a smaller share of resamples lies on one side of it, of enough.
 REMOTE = 0.01
+ENOUGH = 50
 # Metrics whose differences are shown, and their columns.
 DIFFERENCES = {"wait.mean": WAIT, "wait.p95": WAIT + 4, "response.mean": RESPONSE, "no_wait": NONE}
 # How often the log itself is run where jobs are added to it, anew each time.
@@ -182,7 +183,7 @@ class LogRunner:
             jobs=int(state.waits[:, 0, COUNT].sum()),
             confidence=self.question.confidence,
             seed=self.question.seed,
-            warnings=outcome.warnings + _remarks(below),
+            warnings=outcome.warnings + _remarks(below, self.question.resamples),
         )
 
 
@@ -215,8 +216,8 @@ def log_of(recorded: Trace, servers: int) -> Log:
     return Log(Path(recorded.source).name, recorded.source, recorded.format, recorded.hash, servers)
 
 
-def _remarks(below: float) -> tuple[str, ...]:
-    if REMOTE <= below <= 1.0 - REMOTE:
+def _remarks(below: float, resamples: int) -> tuple[str, ...]:
+    if resamples < ENOUGH or REMOTE <= below <= 1.0 - REMOTE:
         return ()
     share = f"{100 * below:.0f}%"
     return (

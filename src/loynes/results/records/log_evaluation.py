@@ -79,7 +79,8 @@ class LogEvaluation(Result):
         """The two intervals of the mean wait side by side."""
         values = {
             "in the long run, given this log (data)": self.overall,
-            f"in the next {self.days} days, if they are like these": self.ahead.overall, "of the runs (Monte Carlo)": self.sampling.overall,
+            f"in the next {self.days} days, if they are like these": self.ahead.overall,
+            "of the runs (Monte Carlo)": self.sampling.overall,
             "mean over resamples (Monte Carlo)": self.others.overall,
         }  # fmt: skip
         size, unit = self.unit

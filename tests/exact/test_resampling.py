@@ -1,0 +1,222 @@
+"""Logs put together anew: which days, which jobs, which sessions; and what-ifs about them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import loynes
+from loynes.errors import LoynesError, TraceError, UsageError
+from loynes.traces.changes import Changes, changed
+from loynes.traces.resampling import DAY, HOUR, choose_days, days_of, jobs_on, resample, same_days
+from loynes.traces.sessions import sessions_of
+from loynes.traces.trace import Trace
+
+MONTH = Path(__file__).parents[1] / "recorded" / "month.csv"
+
+
+def trace(submit: list[float], need: list[int] | None = None, user: list[str] | None = None) -> Trace:
+    count = len(submit)
+    needs = np.array(need or [1] * count, np.int64)
+    labels = {} if user is None else {"user": np.array(user)}
+    return Trace(np.array(submit, float), needs, np.full(count, 60.0), np.full(count, np.nan), labels)
+
+
+def hourly(days: float) -> np.ndarray:
+    """A job every hour, but none at four o'clock."""
+    hours = np.arange(int(24 * days))
+    return hours[hours % 24 != 4] * HOUR + 60.0
+
+
+def test_days_begin_at_the_quietest_hour() -> None:
+    submit = hourly(30)
+    days = days_of(submit, "log")
+    assert days.begin == 4 * HOUR
+    assert (days.length, days.season, days.block) == (29, 7, 7.0)
+    assert np.diff(days.first).tolist() == [23] * 29
+    assert submit[days.first[0]] == 5 * HOUR + 60.0
+    assert days.stretches == 29 / 7
+
+
+def test_short_logs_are_resampled_by_days() -> None:
+    days = days_of(hourly(10), "log")
+    assert (days.length, days.season, days.block) == (9, 1, 1.0)
+    with pytest.raises(TraceError, match="log: has 3 whole days; other logs like it are made of at least 4"):
+        days_of(hourly(4), "log")
+
+
+def test_weekdays_stay_weekdays() -> None:
+    days = days_of(hourly(60), "log")
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        chosen = choose_days(days, rng)
+        assert len(chosen) == days.length
+        assert np.array_equal(chosen % 7, np.arange(len(chosen)) % 7)
+    # Stretches: the next day follows unless a new one begins, one time in seven, or the log is at its end.
+    follows = np.mean([np.mean(np.diff(choose_days(days, rng)) == 1) for _ in range(2000)])
+    # 6/7, jumps to the very next day (1/7 of 1/8.4 of them) and what is lost at the end; five standard errors.
+    assert abs(follows - (6 / 7 + 1 / 7 / 8.4) * (1 - 1 / 59)) < 0.012
+
+
+def test_all_days_are_about_equally_likely() -> None:
+    days = days_of(hourly(57), "log")
+    assert days.length == 56
+    rng = np.random.default_rng(2)
+    count = np.bincount(np.concatenate([choose_days(days, rng) for _ in range(4000)]), minlength=56)
+    assert np.abs(count / 4000 - 1).max() < 0.15  # a count's standard deviation is about 0.025
+
+
+def test_the_jobs_of_days() -> None:
+    submit = hourly(10)
+    days = days_of(submit, "log")
+    index, when = jobs_on(days, submit, np.array([3, 3, 0]))
+    first = days.first[3]
+    assert index[:23].tolist() == list(range(first, first + 23)) == index[23:46].tolist()
+    assert when[0] == HOUR + 60.0
+    assert np.allclose(when[23:46] - when[:23], DAY)
+    assert np.all(np.diff(when) > 0)
+
+
+def test_number_0_is_the_log_itself() -> None:
+    log = loynes.read_trace(MONTH)
+    days, session = days_of(log.submit, "log"), sessions_of(log)
+    index, when = resample(days, log.submit, session, 1, 0)
+    assert np.array_equal(index, np.arange(log.jobs))
+    assert np.array_equal(when, log.submit)
+    one, again, other = (resample(days, log.submit, session, 1, number) for number in (1, 1, 2))
+    assert np.array_equal(one[0], again[0])
+    assert not np.array_equal(one[0], other[0])
+
+
+@pytest.mark.parametrize("number", [0, 5])
+def test_scales_share_what_they_can(number: int) -> None:
+    """Fewer jobs are some of those of the log, more are all of them and others; sessions stay whole."""
+    log = loynes.read_trace(MONTH)
+    days, session = days_of(log.submit, "log"), sessions_of(log)
+
+    def scaled(scale: float) -> tuple[np.ndarray, np.ndarray]:
+        return resample(days, log.submit, session, 3, number, scale)
+
+    index, when = scaled(1.0)
+    jobs = set(zip(index.tolist(), when.tolist(), strict=True))
+    half, most = (set(zip(*(part.tolist() for part in scaled(scale)), strict=True)) for scale in (0.5, 0.8))
+    assert half < most < jobs
+    assert jobs < set(zip(*(part.tolist() for part in scaled(1.5)), strict=True))
+    times = scaled(2.3)[1]
+    assert np.all(np.diff(times) >= 0)
+    assert abs(len(times) / len(when) - 2.3) < 0.25
+    kept = scaled(0.5)[0]
+    if number == 0:
+        assert set(session[kept].tolist()).isdisjoint(session[np.setdiff1d(index, kept)].tolist())
+
+
+def test_sessions() -> None:
+    log = trace([0, 10, 20, 1000, 2300, 2400], user=["a", "b", "a", "a", "a", "b"])
+    # Twenty minutes after its last job a user's session is over.
+    assert sessions_of(log).tolist() == [0, 1, 0, 0, 2, 3]
+    # Without users, jobs of one need are taken for one user's.
+    assert sessions_of(trace([0, 10, 20], need=[1, 2, 1])).tolist() == [0, 1, 0]
+
+
+def test_changes() -> None:
+    log = trace([0.0, 3600.0, 7200.0], need=[1, 8, 4], user=["a", "b", "a"])
+    names, group = ["small", "large"], np.array([0, 1, 1])
+    smaller, _ = changed(log, Changes(max_need=4), names, group)
+    assert smaller.need.tolist() == [1, 4, 4]
+    assert smaller.service.tolist() == [60.0, 120.0, 60.0]
+    assert smaller.work == log.work
+    assert changed(log, Changes(run_times=0.5), names, group)[0].service.tolist() == [30.0] * 3
+    for name, left in (("a", [8]), ("user=a", [8]), ("large", [1]), ("small", [8, 4])):
+        rest, classes = changed(log, Changes(without=(name,)), names, group)
+        assert rest.need.tolist() == left
+        assert len(classes) == len(left)
+    with pytest.raises(UsageError, match="'c': arrays has no class or user of that name; classes are small, large"):
+        changed(log, Changes(without=("c",)), names, group)
+    with pytest.raises(TraceError, match="no job is left without large"):
+        changed(log, Changes(without=("small", "large")), names, group)
+    with pytest.raises(UsageError, match="limits: arrays has no requested times"):
+        changed(log, Changes(limits=0.5), names, group)
+
+
+def test_limits_end_jobs() -> None:
+    log = loynes.read_trace({"submit": [0, 1], "need": [1, 1], "service": [100, 10], "requested_time": [150, 50]})
+    halved, _ = changed(log, Changes(limits=0.5), ["all"], np.zeros(2, np.int64))
+    assert halved.service.tolist() == [75.0, 10.0]
+    assert halved.requested is not None
+    assert halved.requested.tolist() == [75.0, 25.0]
+
+
+def test_classes_by_night() -> None:
+    """The log begins at midnight; a job of the class at 10 o'clock comes at 20, one at 23 stays."""
+    log = trace([0.0, 10 * HOUR, 11 * HOUR, 23 * HOUR])
+    group = np.array([0, 1, 0, 1])
+    moved, classes = changed(log, Changes(to_night=("big",)), ["small", "big"], group)
+    assert moved.submit.tolist() == [0.0, 11 * HOUR, 20 * HOUR, 23 * HOUR]
+    assert classes.tolist() == [0, 0, 1, 1]
+
+
+def test_the_same_days_after_a_change() -> None:
+    submit = hourly(30)
+    days = days_of(submit, "log")
+    fewer = same_days(days, submit[::2])
+    assert (fewer.begin, fewer.length) == (days.begin, days.length)
+    assert fewer.first[-1] - fewer.first[0] == pytest.approx(23 * 29 / 2, abs=1)
+
+
+@pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative"])
+def test_the_log_itself_is_its_replay(policy: str) -> None:
+    found = loynes.evaluate(MONTH, servers=10, policy=policy, resamples=2)
+    replayed = loynes.replay(MONTH, servers=10, policy=policy)
+    assert found.overall.wait.mean.estimate == pytest.approx(replayed.overall.wait.mean.estimate, rel=1e-12)
+    for name, waits in found.classes.items():
+        assert waits.wait.p95.estimate == replayed.classes[name].wait.p95.estimate
+        assert waits.no_wait.estimate == replayed.classes[name].no_wait.estimate
+    assert found.sampling.overall.wait.mean.low == found.sampling.overall.wait.mean.high
+
+
+def test_cases_are_paired() -> None:
+    """No change is no difference, to the last bit; more servers never make a job wait longer, in turn."""
+    same = loynes.compare(MONTH, servers=10, policies=["easy", "easy"], resamples=8)
+    minus = same.cases[1].differences["all jobs"]["wait.mean"]
+    assert (minus.low, minus.estimate, minus.high) == (0.0, 0.0, 0.0)
+    sweep = loynes.sweep(MONTH, servers=10, resamples=8, vary={"servers": [9, 10, 12]})
+    means = [case.result.others.overall.wait.mean.estimate for case in sweep.cases]
+    assert means[0] > means[1] > means[2]
+
+
+def test_plans() -> None:
+    plan = loynes.plan(MONTH, servers=10, policy="easy", slo="mean(wait) <= 1800", resamples=20)
+    chances = [one.probability for one in sorted(plan.tried, key=lambda one: one.value)]
+    assert plan.at_answer >= 0.95
+    assert max(one.probability for one in plan.tried if one.value < plan.answer) < 0.95
+    assert chances == sorted(chances)
+    assert plan.objectives[0].value.estimate <= 1800
+    assert plan.more_days is None or plan.more_days > 0
+    assert f"{plan.answer:g} servers meet it with probability" in plan.statement
+    wider = {"slo": "mean(wait) <= 20000", "vary": "scale", "probability": 0.8}
+    scaled = loynes.plan(MONTH, servers=16, policy="easy", resamples=20, **wider)
+    assert scaled.answer > 1.0
+    with pytest.raises(UsageError, match=r"met with probability .* the last that was tried; allow more with --most"):
+        loynes.plan(MONTH, servers=10, slo="mean(wait) <= 1", resamples=4, most=11)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"block": 20.0}, "block 20: must be at most half of the 2. days of the log"),
+        ({"scale": 0.0}, "scale 0: must be a number|scale 0: must be"),
+        ({"method": "forward"}, "has no option 'method'"),
+    ],
+)
+def test_wrong_options(options: dict[str, object], text: str) -> None:
+    with pytest.raises((LoynesError, TypeError), match=text):
+        loynes.evaluate(MONTH, servers=10, **options)
+
+
+def test_what_a_log_and_what_a_model_takes() -> None:
+    with pytest.raises(TypeError, match="evaluate-log"):
+        loynes.evaluate(MONTH, load=0.5)
+    with pytest.raises(TypeError, match="has no option 'scale'"):
+        loynes.evaluate("five-class-exponential", scale=2.0)
