@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 from loynes.estimate import Estimate, mean_of
 from loynes.estimators import chains as from_chains
 from loynes.estimators.measures import Measures
-from loynes.estimators.pairs import GROUPS, ChainTallies
+from loynes.estimators.pairs import ChainTallies
 from loynes.kernels.engine import SlopeSums
-from loynes.kernels.tally import Tally, sum_of
+from loynes.kernels.tally import Tally
 
 Array = NDArray[np.float64]
+# Of replicas, each left out once: an interval of so many has nearly the normal factor.
+GROUPS = 32
 
 
 def mean_slopes(sums: SlopeSums, weight: Array) -> Array:
@@ -43,7 +45,7 @@ def values_of(chains: ChainTallies, get: Callable[[Measures], Estimate], exceeds
     group = np.arange(rows) * count // rows
     parts = [_sum_of_rows(tally, group == g) for g in range(count)]
     whole = _sum_of_rows(tally, np.ones(rows, np.bool_))
-    without = [sum_of([*parts[:g], *parts[g + 1 :]]) for g in range(count)] if count > 1 else []
+    without = [Tally._make([tally.per_unit, *map(np.subtract, whole[1:], part[1:])]) for part in parts]
     # Percentiles of responses, which take longest, are worked out only for a metric that is nothing without them.
     responses = math.isnan(value(whole, False))
     return np.array([value(one, responses) for one in (whole, *without)])

@@ -30,10 +30,10 @@ class AskSensitivity(Question):
 
     `objective` is any metric of all jobs or of a class: "mean(wait)", "p95(wait[T1])", "P(wait > 60)", "no_wait",
     "hol_loss". Lengths (all services of a class stretched) and the rate have derivatives along the very paths that
-    were simulated, where the objective is a mean wait or response of a plain cluster; all else are differences on the
+    were simulated, where the objective is a mean wait or response of a plain cluster. All else are differences on the
     same jobs: shares (others in proportion, at the same rate), the need of a class (one more), servers (one more, one
-    fewer). Effects are those of one percent more; with `per` "unit" of one more. `precision` is that of the mean wait
-    as things are. Every interval holds with the `confidence` by itself.
+    fewer). Effects are those of one percent more; with `per` "unit" of one unit (of a share, a hundredth of all jobs).
+    `precision` is that of the mean wait as things are. Every interval holds with the `confidence` by itself.
     """
 
     command: ClassVar[str] = "sensitivity"
@@ -49,8 +49,7 @@ class AskSensitivity(Question):
     rate: options.Rate = None
     load: options.Load = None
     per: Annotated[
-        Literal["percent", "unit"],
-        Option("Of rate, lengths and shares: one percent more, or one more.", "percent|unit"),
+        Literal["percent", "unit"], Option("Of rate, lengths and shares: a percent of each, or a unit.", "percent|unit")
     ] = "percent"
     precision: Annotated[
         float, Field(gt=0, lt=1), Option("Relative half-width of the mean wait, as things are, to reach.")

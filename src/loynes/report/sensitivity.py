@@ -61,7 +61,7 @@ def _tiles(result: Sensitivity) -> list[Tile]:
 
 
 def _grid(result: Sensitivity) -> Grid:
-    columns = ("what changes", "by", f"change of the {result.label}", "interval", "in percent", "method", "step")
+    columns = ("what changes", "by", f"change of {result.noun}", "interval", "in percent", "method", "step")
     rows = [_row(result, one) for one in result.effects]
     return Grid("Effects", columns, rows, note="The largest first; of one percent more, one more or one fewer.")
 

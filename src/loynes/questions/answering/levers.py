@@ -18,8 +18,11 @@ from loynes.results.records.sensitivity import Kind
 # Steps to both sides are this part of what is left to the threshold, and at most so much: near it waits bend sharply.
 STEP, MOST_STEP = 0.1, 0.05
 PERCENT = 0.01
+# A share is changed by a hundredth of all jobs where it is not changed in proportion.
+HUNDREDTH = 0.01
 
 Per = Literal["percent", "unit"]
+SIDES = ("more", "fewer")
 
 
 class Variant(NamedTuple):
@@ -51,9 +54,9 @@ def step_at(load: float) -> float:
     return min(STEP * (1.0 - load), MOST_STEP)
 
 
-def amount(per: Per, value: float) -> float:
+def amount(per: Per, value: float, unit: float = 1.0) -> float:
     """By how much of itself a parameter changes for the effect that is told: a percent, or one unit of it."""
-    return PERCENT if per == "percent" else 1.0 / value
+    return PERCENT if per == "percent" else unit / value
 
 
 def has_atoms(law: Law) -> bool:
@@ -68,36 +71,41 @@ def has_atoms(law: Law) -> bool:
 
 def rate_lever(base: Variant, per: Per, step: float) -> Lever:
     low, high = (Variant(base.model, base.rate * (1.0 + side * step)) for side in (-1, 1))
-    change, much = _amount(per)
-    words = f"{much}more jobs", f"{much}fewer jobs"
+    more, fewer = (f"1% {how} jobs" if per == "percent" else f"one job {how} a unit of time" for how in SIDES)
     factor = amount(per, base.rate) / (2.0 * step)
-    return Lever("rate", "arrival rate", "", change, *words, low, high, factor, step)
+    return Lever("rate", "arrival rate", "", _change(per), more, fewer, low, high, factor, step)
 
 
 def length_levers(base: Variant, per: Per, step: float) -> Iterator[Lever]:
-    change, much = _amount(per)
     for position, job_class in enumerate(base.model.classes):
         low, high = (
             _with_class(base, position, service=Stretched(of=job_class.service, factor=1.0 + side * step))
             for side in (-1, 1)
         )
         name = job_class.label
-        words = f"{much}longer jobs of {name}", f"{much}shorter jobs of {name}"
+        longer, shorter = (
+            f"1% {how} jobs of {name}" if per == "percent" else f"jobs of {name} {how} by a unit of time"
+            for how in ("longer", "shorter")
+        )
         factor = amount(per, job_class.service.mean) / (2.0 * step)
-        yield Lever("length", f"length of {name}", name, change, *words, low, high, factor, step)
+        yield Lever("length", f"length of {name}", name, _change(per), longer, shorter, low, high, factor, step)
 
 
 def share_levers(base: Variant, per: Per, step: float) -> Iterator[Lever]:
     """One class's probability, all others' in proportion, at the same rate of all jobs."""
-    change, much = _amount(per)
+    change = _change(per, f"+{HUNDREDTH:g}")
     for position, job_class in enumerate(base.model.classes):
         p = job_class.probability
         # Neither this class nor the others change by more than the step.
         own = min(step, step * (1.0 - p) / p)
         low, high = (_with_share(base, position, p * (1.0 + side * own)) for side in (-1, 1))
         name = job_class.label
-        words = f"{much}more jobs of {name} among all", f"{much}fewer jobs of {name} among all"
-        yield Lever("share", f"share of {name}", name, change, *words, low, high, amount(per, p) / (2.0 * own), own)
+        more, fewer = (
+            f"1% {how} jobs of {name} among all" if per == "percent" else f"a hundredth {how} of all jobs from {name}"
+            for how in SIDES
+        )
+        factor = amount(per, p, HUNDREDTH) / (2.0 * own)
+        yield Lever("share", f"share of {name}", name, change, more, fewer, low, high, factor, own)
 
 
 def need_levers(base: Variant) -> tuple[list[Lever], list[str]]:
@@ -136,9 +144,9 @@ def server_levers(base: Variant) -> tuple[list[Lever], list[str]]:
     return found, left_out
 
 
-def _amount(per: Per) -> tuple[str, str]:
-    """The change as a table has it, and what stands before 'more' or 'longer' in words."""
-    return ("+1%", "1% ") if per == "percent" else ("+1", "")
+def _change(per: Per, unit: str = "+1") -> str:
+    """The change as a table has it."""
+    return "+1%" if per == "percent" else unit
 
 
 def _one(kind: str) -> str:

@@ -16,9 +16,9 @@ def charts(result: Sensitivity) -> list[Chart]:
     left_out = f" Left out, since the cluster would be unstable: {', '.join(unstable)}." if unstable else ""
     return [
         Rows(
-            title=f"What moves the {result.label}",
-            picture_title=f"{result.subject}: what moves the {result.label}",
-            axis=f"change of the {result.label}",
+            title=f"What moves {result.noun}",
+            picture_title=f"{result.subject}: what moves {result.noun}",
+            axis=f"change of {result.noun}",
             measures=(result.label,),
             rows=tuple(Row(one.label, (one.effect,)) for one in finite),
             zero=True,

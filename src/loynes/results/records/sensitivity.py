@@ -80,18 +80,23 @@ class Sensitivity(Result):
 
     @property
     def title(self) -> str:
-        return f"{self.subject}: what moves the {self.label}"
+        return f"{self.subject}: what moves {self.noun}"
 
     @property
     def headline(self) -> str:
         return self.statement
 
     @property
+    def noun(self) -> str:
+        """The objective in a sentence."""
+        return self.label if self.label.startswith("P(") else f"the {self.label}"
+
+    @property
     def statement(self) -> str:
         """The most effective change in a sentence."""
         best = most_effective(self.effects, self.grows)
         if best is None:
-            return f"no change that was tried has an effect on the {self.label} that can be told from none"
+            return f"no change that was tried has an effect on {self.noun} that can be told from none"
         return self.told(best)
 
     def told(self, best: Effect) -> str:
@@ -99,7 +104,7 @@ class Sensitivity(Result):
         size = best if best.effect.estimate > 0 else best.reversed
         verb = "raise" if best.effect.estimate > 0 else "lower"
         share = f", {self.share(size):.3g}%" if self.base.estimate > 0 else ""
-        return f"{best.words} would {verb} the {self.label} most: by {size.effect}{share}"
+        return f"{best.words} would {verb} {self.noun} most: by {size.effect}{share}"
 
     def share(self, one: Effect) -> float:
         """An effect in percent of the objective as things are."""
@@ -108,7 +113,7 @@ class Sensitivity(Result):
 
     @property
     def summary(self) -> Table:
-        columns = ("what changes", "by", f"change of the {self.label}", "in percent", "method")
+        columns = ("what changes", "by", f"change of {self.noun}", "in percent", "method")
         rows = []
         for one in self.effects:
             finite = math.isfinite(one.effect.estimate)
