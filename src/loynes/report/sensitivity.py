@@ -72,7 +72,8 @@ def _row(result: Sensitivity, one: Effect) -> list[Cell]:
     ends = between(one.effect, None).strip(" ()") if finite else ""
     step = "" if one.step is None else f"±{percent(one.step, 2)}"
     share = result.share(one)
+    told = Cell(f"{share:+.3g}".replace("-", "−"), share) if finite and math.isfinite(share) else Cell.of(None)
     return [
-        Cell(one.lever), Cell(one.change.replace("-", "−")), value, Cell(ends), Cell.of(share if finite else None),
+        Cell(one.lever), Cell(one.change.replace("-", "−")), value, Cell(ends), told,
         Cell(one.method), Cell(step),
     ]  # fmt: skip

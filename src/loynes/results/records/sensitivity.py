@@ -103,7 +103,7 @@ class Sensitivity(Result):
         """A change and its effect in a sentence."""
         size = best if best.effect.estimate > 0 else best.reversed
         verb = "raise" if best.effect.estimate > 0 else "lower"
-        share = f", {self.share(size):.3g}%" if self.base.estimate > 0 else ""
+        share = f" ({self.share(size):.3g}%)" if self.base.estimate > 0 else ""
         return f"{best.words} would {verb} {self.noun} most: by {size.effect}{share}"
 
     def share(self, one: Effect) -> float:
