@@ -45,7 +45,7 @@ def values_of(chains: ChainTallies, get: Callable[[Measures], Estimate], exceeds
     group = np.arange(rows) * count // rows
     parts = [_sum_of_rows(tally, group == g) for g in range(count)]
     whole = _sum_of_rows(tally, np.ones(rows, np.bool_))
-    without = [Tally._make([tally.per_unit, *map(np.subtract, whole[1:], part[1:])]) for part in parts]
+    without = [_less(whole, part) for part in parts]
     # Percentiles of responses, which take longest, are worked out only for a metric that is nothing without them.
     responses = math.isnan(value(whole, False))
     return np.array([value(one, responses) for one in (whole, *without)])
@@ -58,6 +58,11 @@ def difference(first: Array, second: Array, factor: float, confidence: float) ->
     centre, pseudo = float(change[0]), count * change[0] - (count - 1) * change[1:]
     about = mean_of(pseudo, confidence)
     return Estimate(centre, centre - (about.estimate - about.low), centre + (about.high - about.estimate))
+
+
+def _less(whole: Tally, part: Tally) -> Tally:
+    columns = zip(whole[1:], part[1:], strict=True)
+    return Tally._make([whole.per_unit, *(np.asarray(one) - np.asarray(other) for one, other in columns)])
 
 
 def _sum_of_rows(tally: Tally, chosen: NDArray[np.bool_]) -> Tally:

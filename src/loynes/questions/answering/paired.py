@@ -15,10 +15,18 @@ from loynes.estimators.effects import difference, mean_slopes, values_of
 from loynes.estimators.pairs import ChainTallies
 from loynes.execution.context import Context
 from loynes.inputs.tables import job_table, needs_of
+from loynes.model import Model
 from loynes.questions.answering.levers import Lever, Variant, has_atoms
 from loynes.questions.answering.methods import USUAL_BYTES, Methods
 from loynes.questions.answering.objectives import Target
-from loynes.questions.answering.thresholds import judged_rate
+from loynes.questions.answering.thresholds import (
+    JUDGED_BY_JOBS,
+    JUDGED_WITHIN,
+    JudgedRate,
+    cheap_threshold,
+    judged_rate,
+    sampled_threshold,
+)
 from loynes.stationary.forward import Chains
 from loynes.stationary.slopes import SlopeChains, slope_bytes
 
@@ -31,6 +39,8 @@ Array = NDArray[np.float64]
 SMOOTH = ("wait.mean", "response.mean")
 # Chains with derivatives, which always run on the CPU; a GPU's thousands of replicas would all have to be burned in.
 SLOPE_REPLICAS = 128
+# A variant's threshold is first looked at this closely, as a part of what the model itself has left to its own.
+COARSE = 0.25
 # How many times the jobs of the model as it is a variant's pilot may take.
 PILOT_JOBS = 4
 
@@ -42,6 +52,7 @@ class PairedRuns:
     base: Evaluated
     target: Target
     jobs: int = 0  # simulated
+    _own_pilot: int | None = None  # of the model as it is
     _values: dict[int, Array] = field(default_factory=dict)  # of the model as it is, by burn-in
 
     def __post_init__(self) -> None:
@@ -111,17 +122,24 @@ class PairedRuns:
         return difference(low, high, lever.factor, confidence), note
 
     def _settled(self, variant: Variant, context: Context) -> tuple[int, str]:
-        """The burn-in that a variant needs, at least the model's own, doubled as often as it takes; and a note where
-        that could not be found out. An unstable one is refused."""
-        q = self.base.methods.q
-        judged = judged_rate(variant.model, variant.rate, None, seed=q.seed, context=context)
-        limit = q.model_copy(update={"model": variant.model, "max_jobs": PILOT_JOBS * self.base.result.jobs})
-        methods = Methods(limit, judged, context)
-        wanted = methods.pilot()
-        burn_in = max(self.burn_in, 1)
-        while burn_in < wanted:
-            burn_in *= 2
-        return burn_in, "may not have settled, a lower bound" if wanted == methods.longest_pilot else ""
+        """The burn-in that a variant needs, and a note where that could not be found out; an unstable one is refused.
+
+        It is the model's own, which may be certified, doubled as often as pilots say that the past matters longer.
+        """
+        judged = settled_rate(variant, self.base.result.load, self.base.methods.q.seed, context)
+        if self._own_pilot is None:
+            self._own_pilot = self._pilot(self.base.methods.model, self.base.methods.judged, context)[0]
+        wanted, longest = self._pilot(variant.model, judged, context)
+        burn_in, past = self.burn_in, self._own_pilot
+        while past < wanted:
+            burn_in, past = max(2 * burn_in, 1), 2 * past
+        return burn_in, "may not have settled, a lower bound" if wanted == longest else ""
+
+    def _pilot(self, model: Model, judged: JudgedRate, context: Context) -> tuple[int, int]:
+        """A burn-in by the model's own backward samples, and how far back they may look."""
+        limit = {"model": model, "max_jobs": PILOT_JOBS * self.base.result.jobs}
+        methods = Methods(self.base.methods.q.model_copy(update=limit), judged, context)
+        return methods.pilot(), methods.longest_pilot
 
     def _run(self, variant: Variant, burn_in: int, context: Context) -> Array:
         """The target in a variant, from all replicas and without each group of them."""
@@ -157,3 +175,16 @@ class PairedRuns:
         chains.observe(self._observed)
         self.jobs += chains.jobs
         return ChainTallies(model, rate, needs, (chains.tally,))
+
+
+def settled_rate(variant: Variant, load: float, seed: int, context: Context) -> JudgedRate:
+    """A variant's rate, judged as closely as it takes; an unstable one is refused. `load` is that of the model."""
+    model, rate = variant
+    precision = COARSE * (1.0 - load)
+    if precision > JUDGED_WITHIN and rate < model.ideal and cheap_threshold(model) is None:
+        threshold = sampled_threshold(
+            model, precision=precision, max_jobs=JUDGED_BY_JOBS, seed=seed, context=context
+        ).threshold
+        if rate < threshold.low:
+            return JudgedRate(rate, threshold, "sampled", ())
+    return judged_rate(model, rate, None, seed=seed, context=context)
