@@ -20,7 +20,7 @@ from trace_files import drawn, swf_text
 NAMES = ("T1", "T2", "T5")
 KINDS = (
     "evaluation", "threshold", "samples", "sweep", "plan", "comparison", "replay", "simulation", "policies", "exact",
-    "fitted", "check", "certificate",
+    "fitted", "check", "certificate", "sensitivity",
 )  # fmt: skip
 FEW = {"samples": 2000, "replicas": 32}
 
@@ -101,6 +101,7 @@ MAKERS: dict[str, Callable[[Model], Any]] = {
     ),
     "check": lambda given: loynes.check(given),
     "certificate": lambda given: loynes.certify(given, load=0.7),
+    "sensitivity": lambda given: loynes.sensitivity(given, load=0.7, **FEW),
 }
 
 

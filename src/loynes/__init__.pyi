@@ -50,6 +50,7 @@ from loynes.questions.fit import fit as fit
 from loynes.questions.plan import plan as plan
 from loynes.questions.replay import replay as replay
 from loynes.questions.sample import sample as sample
+from loynes.questions.sensitivity import sensitivity as sensitivity
 from loynes.questions.simulate import simulate as simulate
 from loynes.questions.stability import stability as stability
 from loynes.questions.sweep import sweep as sweep
@@ -65,6 +66,7 @@ from loynes.results.records.plan import Plan as Plan
 from loynes.results.records.policies import PolicyComparison as PolicyComparison
 from loynes.results.records.replay import Replay as Replay
 from loynes.results.records.samples import SampleFile as SampleFile
+from loynes.results.records.sensitivity import Sensitivity as Sensitivity
 from loynes.results.records.simulation import Simulation as Simulation
 from loynes.results.records.sweep import Sweep as Sweep
 from loynes.results.records.threshold import Threshold as Threshold

@@ -54,6 +54,10 @@ SMALL: dict[str, list[dict[str, Any]]] = {
     ],
     "sweep": [{"model": MODEL, "loads": (0.3, 0.5), "vary": {"servers": (4, 6)}, "samples": 3000}],
     "plan": [{"model": MODEL, "rate": 1.5, "slo": ("mean(wait) <= 9", "no_wait >= 0.1"), "confidence": 0.9}],
+    "sensitivity": [
+        {"model": MODEL, "load": 0.5, "samples": 3000, "replicas": 16, "per": "unit"},
+        {"model": MODEL, "load": 0.6, "samples": 3000, "objective": "P(wait[two] > 1.5)", "confidence": 0.9},
+    ],
     "replay": [{"trace": LOG, "policy": "easy", "inflation": 2.0, "windows": 5}],
     "evaluate-log": [
         {"trace": MONTH, "servers": 10, "policy": "easy", "resamples": 4, "exceeds": (60.0,), "without": ("a",)},
@@ -139,7 +143,7 @@ def test_the_command_line_of_a_result_gives_it_again(
     models = {"model.toml": getattr(result, "model", None)}
     if name == "compare":
         models |= {"a.toml": result.a.model, "b.toml": result.b.model}  # type: ignore[attr-defined]
-    if name in ("evaluate", "sample", "certify", "simulate", "compare", "plan"):
+    if name in ("evaluate", "sample", "certify", "simulate", "compare", "plan", "sensitivity"):
         models["model.toml"] = loynes.load(MODEL)
     for file, model in models.items():
         if isinstance(model, loynes.Model):

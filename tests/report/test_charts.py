@@ -82,6 +82,9 @@ def test_rows_have_their_numbers() -> None:
         data = chart.to_data()
         assert [row["values"] for row in data["rows"]] == [[ends(v) for v in row.values] for row in chart.rows]  # type: ignore[attr-defined]
         ax = draw(chart)
+        if chart.bars:
+            assert_bars(chart, ax)
+            continue
         shown = [*chart.rows[chart.pinned :], *chart.rows[: chart.pinned]]
         assert [label.get_text() for label in ax.get_xticklabels()] == [row.label for row in shown]
         measures = chart.first or range(len(chart.measures))
@@ -90,6 +93,17 @@ def test_rows_have_their_numbers() -> None:
         reach = sorted(v.high for row in shown for m in measures if (v := row.values[m]) and math.isfinite(v.high))
         tops = sorted(path.vertices[:, 1].max() for bar in ax.containers for path in bar[2][0].get_paths())
         assert set(np.round(reach, 9)) <= set(np.round(tops, 9))
+
+
+def assert_bars(chart: Rows, ax: Any) -> None:
+    """A bar a row, the first on top, and an interval over it."""
+    assert [label.get_text() for label in ax.get_yticklabels()] == [row.label for row in chart.rows]
+    values = [row.values[0] for row in chart.rows]
+    assert [patch.get_width() for patch in ax.patches] == pytest.approx([v.estimate for v in values if v is not None])
+    reach = [(v.low, v.high) for v in values if v is not None]
+    lines = [tuple(path.vertices[:, 0]) for one in ax.collections for path in one.get_paths()]
+    assert np.allclose(lines, reach)
+    assert ax.get_ylim()[0] > ax.get_ylim()[1]
 
 
 def test_parts_have_their_numbers() -> None:

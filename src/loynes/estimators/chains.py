@@ -35,10 +35,17 @@ def overall_wait(tally: Tally, needs: Needs, confidence: float) -> Estimate:
 
 
 def measures(
-    model: Model, rate: float, needs: Needs, tally: Tally, confidence: float, exceeds: tuple[float, ...] = ()
+    model: Model,
+    rate: float,
+    needs: Needs,
+    tally: Tally,
+    confidence: float,
+    exceeds: tuple[float, ...] = (),
+    responses: bool = True,
 ) -> Measures:
+    """All of them; without `responses` the percentiles of responses, which take longest, are left out."""
     looks = tally.looks[:, None].astype(np.float64)
-    waits = _Waits(needs, tally.wait / looks, tally.square / looks, _Histogram(tally), confidence)
+    waits = _Waits(needs, tally.wait / looks, tally.square / looks, _Histogram(tally), confidence, responses)
     classes = {c.label: waits.of(model, {position: 1.0}, exceeds) for position, c in enumerate(model.classes)}
     overall = waits.of(model, {position: c.probability for position, c in enumerate(model.classes)}, exceeds)
     losses = [mean_of(lost / tally.looks, confidence) for lost in tally.loss.T]
@@ -74,9 +81,17 @@ class _Histogram:
 
 
 class _Waits:
-    def __init__(self, needs: Needs, first: Array, second: Array, histogram: _Histogram, confidence: float) -> None:
+    def __init__(
+        self,
+        needs: Needs,
+        first: Array,
+        second: Array,
+        histogram: _Histogram,
+        confidence: float,
+        responses: bool = True,
+    ) -> None:
         self.needs, self.first, self.second = needs, first, second
-        self.histogram, self.confidence = histogram, confidence
+        self.histogram, self.confidence, self.responses = histogram, confidence, responses
 
     def of(self, model: Model, share: dict[int, float], exceeds: tuple[float, ...]) -> Waits:
         """Waits of a mixture of classes: class position -> probability."""
@@ -99,9 +114,11 @@ class _Waits:
             response_variance = variance_from(first + service_1, response_2, confidence)
         else:
             response_variance = Estimate.exact(math.inf)
+        unasked = [Estimate(math.nan, 0.0, math.inf)] * len(PERCENTILES)
+        responses = self._response_percentiles(model, share) if self.responses else unasked
         return Waits(
             wait=Spread(mean, variance_from(first, second, confidence), *self._wait_percentiles(weight)),
-            response=Spread(mean.shifted(service_1), response_variance, *self._response_percentiles(model, share)),
+            response=Spread(mean.shifted(service_1), response_variance, *responses),
             no_wait=probability_from(self.histogram.zero @ weight, len(self.histogram.zero), confidence),
             exceeds={x: self._tail(weight, x) for x in exceeds},
         )

@@ -190,6 +190,29 @@ class Forward(ModelTask):
         return {name: a for name, a in arrays_of(state).items() if self.observe or not name.startswith("tally")}
 
 
+class SlopeSums(NamedTuple):
+    """Sums over observed arrivals."""
+
+    looks: Array  # [row], how many
+    wait: Array  # [row, need]
+    slope: Array  # [row, need, class], the wait's derivatives, and last that by the gaps
+
+
+class SlopeState(NamedTuple):
+    workload: Array  # [row, server]
+    slopes: Array  # [row, server, class], its derivatives, and last those by the gaps
+    places: Ints
+    sums: SlopeSums
+
+
+@dataclass(frozen=True, eq=False)
+class Slopes(ModelTask):
+    """Chains of the plain model that carry the derivatives of their workloads (see `reference.slopes_block`)."""
+
+    needs: Needs
+    observe: bool
+
+
 class PileState(NamedTuple):
     heights: Array  # [row, server], above the base
     places: Ints

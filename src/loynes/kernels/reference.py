@@ -55,6 +55,33 @@ def advance_block(W: Array, need: Ints, service: Array, gap: Array) -> tuple[Arr
     return np.maximum(W - now, 0.0), wait, loss
 
 
+def slopes_block(
+    W: Array, D: Array, need: Ints, job_class: Ints, service: Array, gap: Array
+) -> tuple[Array, Array, Array, Array]:
+    """One block of jobs with derivatives: W and D after it, and each job's wait and its derivatives.
+
+    D[i, c] is the derivative of W[i] by the logarithm of class c's mean service, D[i, -1] that by the logarithm of the
+    mean gap: all services of the class, or all gaps, are stretched by the same factor. Every entry of W is a sum of
+    services and gaps along one path, and its derivatives are the sums of each kind on that path: a job starts when it
+    arrives or when the last of its servers is free, whichever is later, and inherits the derivatives of that moment.
+    An idle server's workload is 0 whatever is stretched. All derivatives of an entry add up to the entry itself.
+    """
+    W, D = W.copy(), D.copy()
+    arrival = np.zeros(D.shape[1])  # the derivatives of `now`: gaps are all there is to it
+    wait, slope = np.empty(len(need)), np.empty((len(need), D.shape[1]))
+    for j, a in enumerate(need):
+        now = arrival[-1]
+        start, inherited = (W[a - 1], D[a - 1].copy()) if W[a - 1] > now else (now, arrival.copy())
+        wait[j], slope[j] = start - now, inherited - arrival
+        W[:a], D[:a] = start + service[j], inherited
+        D[:a, job_class[j]] += service[j]
+        order = np.argsort(W, kind="stable")
+        W, D = W[order], D[order]
+        arrival[-1] += gap[j]
+    after = np.maximum(W - arrival[-1], 0.0)
+    return after, np.where(after[:, None] > 0, D - arrival, 0.0), wait, slope
+
+
 def kinds_block(
     W: list[Array], demand: Ints, specific: list[list[Ints]], service: Array, gap: Array, strict: bool
 ) -> tuple[list[Array], Array, Array]:

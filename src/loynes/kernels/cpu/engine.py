@@ -17,6 +17,7 @@ from loynes.kernels.cpu.pile import pile, regenerate
 from loynes.kernels.cpu.pile_before import pile_before
 from loynes.kernels.cpu.random_pile import random_pile
 from loynes.kernels.cpu.sandwich import perfect, sandwich
+from loynes.kernels.cpu.slopes import slopes
 from loynes.kernels.cpu.threads import cores, run_lines
 from loynes.kernels.engine import CUT, mapped
 from loynes.kernels.reference import BLOCK
@@ -89,6 +90,17 @@ def _forward(task: kinds.Forward, state: kinds.ForwardState) -> Piece:
     return piece
 
 
+def _slopes(task: kinds.Slopes, state: kinds.SlopeState) -> Piece:
+    key, stride = np.uint64(task.seed), look_every(task.table)
+
+    def piece(rows: slice, start: int, stop: int) -> None:
+        chains = mapped(state, lambda array: array[rows])
+        numbers = (key, task.stream, task.replicas[rows], start, stop, task.observe)
+        slopes(task.table, task.needs, stride, *numbers, *chains)
+
+    return piece
+
+
 def _pile(task: kinds.Pile, state: kinds.PileState) -> Piece:
     key, first = np.uint64(task.seed), int(task.replicas[0])
     table, as_runs, stride = task.table, use_runs(task.table), look_every(task.table)
@@ -157,6 +169,7 @@ def _block_before(task: kinds.BlockBefore, state: kinds.BlockState) -> Piece:
 
 PIECES: dict[type[kinds.Task], Callable[[Any, Any], Piece]] = {
     kinds.Forward: _forward,
+    kinds.Slopes: _slopes,
     kinds.Pile: _pile,
     kinds.Regeneration: _regeneration,
     kinds.Sandwich: _sandwich,

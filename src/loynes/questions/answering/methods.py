@@ -169,7 +169,7 @@ class Methods:
     def forward(self, replicas: int | None, burn_in: int | None) -> Outcome:
         """Chains from the empty system."""
         if burn_in is None:
-            burn_in = self._pilot()
+            burn_in = self.pilot()
         replicas = self._replicas(replicas, burn_in)
         chains = self._chains(np.arange(replicas), self._engine.groups_of(replicas), None, 0)
         self.context.progress(0.0, f"burning in {burn_in} jobs")
@@ -242,10 +242,15 @@ class Methods:
     def _observed(self, stride: int, tally: Tally, skipped: int) -> dict[str, Any]:
         return {"burn_in": skipped, "observed_arrivals": int(tally.looks.sum()), "observed_every": stride}
 
-    def _pilot(self) -> int:
+    @property
+    def longest_pilot(self) -> int:
+        """How far back a pilot looks at most."""
+        return max(initial_length(self.table), int(self.max_jobs / (4 * PILOT_SAMPLES)))
+
+    def pilot(self) -> int:
         """A burn-in: well above the longest past that any of a few backward samples needed to forget how it began."""
         self.context.progress(0.0, "pilot: how far back the past matters")
-        longest = max(initial_length(self.table), int(self.max_jobs / (4 * PILOT_SAMPLES)))
+        longest = self.longest_pilot
         try:
             batches = backward_samples(
                 self.table, PILOT_SAMPLES, seed=self.q.seed, stream=STREAM_PILOT, longest=longest, engine=self._engine

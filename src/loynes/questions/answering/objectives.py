@@ -41,6 +41,22 @@ class HasMeasures(Protocol):
 
 
 @dataclass(frozen=True)
+class Target:
+    """A metric, of a class or of all jobs: an objective without a bound."""
+
+    text: str
+    metric: Metric
+    of: str  # a class, or nothing for all jobs
+    exceeds: tuple[float, ...] = ()  # the x of P(wait > x), which must be asked for
+
+    def value(self, result: HasMeasures) -> Estimate:
+        """The metric in a result that was asked for `exceeds`."""
+        if self.metric.of == "system":
+            return self.metric.get(result.system)
+        return self.metric.get(result.classes[self.of] if self.of else result.overall)
+
+
+@dataclass(frozen=True)
 class Objective:
     """A metric, of a class or of all jobs, that must not exceed its bound (or, if it falls with load, fall below)."""
 
@@ -124,14 +140,25 @@ def objectives_of(texts: Iterable[str], classes: Sequence[str]) -> tuple[Objecti
     return objectives
 
 
+def target_of(text: str, classes: Sequence[str]) -> Target:
+    """Read what is wanted without a bound: mean(wait), p95(wait[T1]), P(wait > 60), hol_loss."""
+    metric, of, exceeds, _ = _metric(text, text.strip(), None)
+    _check_class(text, of, classes)
+    return Target(" ".join(text.split()), metric, of, exceeds)
+
+
+def _check_class(text: str, of: str, classes: Sequence[str]) -> None:
+    if of and of not in classes:
+        raise UsageError(f"objective {text!r}: no class {of!r}; there are {', '.join(classes)}")
+
+
 def _read(text: str, classes: Sequence[str]) -> Objective:
     whole = _WHOLE.fullmatch(text.strip())
     if whole is None:
         raise UsageError(f"objective {text!r}: must be written like 'p95(wait) <= 600' or 'mean(wait[T1]) <= 5'")
     bound = float(whole["bound"])
     metric, of, exceeds, bound = _metric(text, whole["left"].strip(), bound)
-    if of and of not in classes:
-        raise UsageError(f"objective {text!r}: no class {of!r}; there are {', '.join(classes)}")
+    _check_class(text, of, classes)
     if not metric.grows:
         raise UsageError(
             f"objective {text!r}: {metric.label} need not fall with more servers, so it cannot be searched for"
@@ -146,14 +173,14 @@ def _read(text: str, classes: Sequence[str]) -> Objective:
     return Objective(" ".join(text.split()), metric, of, bound, exceeds)
 
 
-def _metric(text: str, left: str, bound: float) -> tuple[Metric, str, tuple[float, ...], float]:
-    """The metric that the left side names, its class, what to ask for, and the bound of that metric."""
+def _metric(text: str, left: str, bound: float | None) -> tuple[Metric, str, tuple[float, ...], float]:
+    """The metric that the left side names, its class, what to ask for, and the bound of that metric, if it has one."""
     known = {_spelled(metric): metric for metric in metrics()}
     if form := _TAIL.fullmatch(left):
         x = float(form["x"])
         if x < 0:
             raise UsageError(f"objective {text!r}: a wait is never below 0")
-        return tail(x), (form["of"] or "").strip(), (x,), bound
+        return tail(x), (form["of"] or "").strip(), (x,), math.inf if bound is None else bound
     form = _STAT.fullmatch(left)
     spelled = f"{form['stat']}({form['what']})" if form else ""
     if form is None and (form := _NAME.fullmatch(left)):
@@ -162,17 +189,19 @@ def _metric(text: str, left: str, bound: float) -> tuple[Metric, str, tuple[floa
         of = (form["of"] or "").strip()
         if of and known[spelled].of == "system":
             raise UsageError(f"objective {text!r}: {spelled} is of the whole cluster, not of a class")
-        return known[spelled], of, (), bound
+        return known[spelled], of, (), math.inf if bound is None else bound
     if form is not None and re.fullmatch(r"p\d+(\.\d+)?\(\w+\)", spelled):
         q = float(form["stat"][1:])
         if not 0 < q < 100:
             raise UsageError(f"objective {text!r}: a percentile lies between 0 and 100")
-        if form["what"] != "wait":
+        if form["what"] != "wait" or bound is None:
             there = [name for name in known if name.endswith(f"({form['what']})")]
-            raise UsageError(f"objective {text!r}: of responses there are {', '.join(there)}")
+            what = "waits" if form["what"] == "wait" else "responses"
+            raise UsageError(f"objective {text!r}: of {what} there are {', '.join(there)}")
         # The q-th percentile is at most x if and only if no more than 1 - q wait longer than x.
         return tail(bound), (form["of"] or "").strip(), (bound,), 1.0 - q / 100.0
-    raise UsageError(f"objective {text!r}: {left!r} is not known; there are {possible()}")
+    all_of_them = possible() if bound is not None else f"{', '.join(known)}, P(wait > x); of a class: p95(wait[NAME])"
+    raise UsageError(f"objective {text!r}: {left!r} is not known; there are {all_of_them}")
 
 
 def verdict_of(objectives: tuple[Objective, ...], result: HasMeasures) -> int:

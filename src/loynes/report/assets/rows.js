@@ -79,6 +79,10 @@ function dot(spec, svg, scale, row, m, value, y) {
     const from = finite(low) ? scale.at(low) : scale.at(scale.low);
     const to = finite(high) ? scale.at(high) : scale.at(scale.high);
     const open = finite(low) && finite(high) ? "" : "open";
+    if (spec.bars) {
+      const [zero, end] = [scale.at(0), scale.at(middle)];
+      draw(group, "rect", { class: "from-zero", x: Math.min(zero, end), width: Math.abs(end - zero), y: y - 8, height: 16 });
+    }
     if (low !== middle || high !== middle) draw(group, "line", { class: `interval ${open}`, x1: from, x2: to, y1: y, y2: y });
     mark(group, SHAPES[m % SHAPES.length], scale.at(middle), y, 5.2, "");
   }

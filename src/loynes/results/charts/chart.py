@@ -78,6 +78,7 @@ class Rows(Chart):
     pinned: int = 0  # so many rows are about all jobs: first on a page, last in a picture
     offer_log: bool = False
     zero: bool = False  # values are differences, and may be none
+    bars: bool = False  # a bar from zero to every mark; a picture then has a line for every name
     bound: float | None = None
     at_least: bool = False  # values must lie above the bound, not below it
 
@@ -94,7 +95,7 @@ class Rows(Chart):
         ]
         return self._data(
             axis=self.axis, measures=list(self.measures), rows=rows, together=self.together, zero=self.zero,
-            offer_log=self.offer_log, bound=number(self.bound), at_least=self.at_least,
+            bars=self.bars, offer_log=self.offer_log, bound=number(self.bound), at_least=self.at_least,
         ) | ({"note": f"{self.note} {cut}".strip()} if len(self.rows) > MOST_ROWS else {})  # fmt: skip
 
 

@@ -49,7 +49,11 @@ LONGEST_NAME = 28
 
 def draw(chart: Chart, ax: Axes | None = None) -> Axes:
     """A chart on the axes given, or on new ones; returns the axes."""
-    size = (7.0, 1.5 + 0.75 * len(chart.bars)) if isinstance(chart, Parts) else (7.0, 4.0)
+    size = (7.0, 4.0)
+    if isinstance(chart, Parts):
+        size = (7.0, 1.5 + 0.75 * len(chart.bars))
+    elif isinstance(chart, Rows) and chart.bars:
+        size = (7.0, 1.2 + 0.26 * max(len(chart.drawn), 4))
     ax = axes(ax, figsize=size)
     _draw(chart, ax)
     return ax
@@ -101,6 +105,9 @@ def _draw(chart: Chart, ax: Axes) -> None:
 
 @_draw.register(Rows)
 def _rows(chart: Rows, ax: Axes) -> None:
+    if chart.bars:
+        _bars_from_zero(chart, ax)
+        return
     rows = [*chart.drawn[chart.pinned :], *chart.drawn[: chart.pinned]]
     measures = chart.first or tuple(range(len(chart.measures)))
     shift = 0.16 if len(measures) < 5 else 0.6 / len(measures)
@@ -140,6 +147,24 @@ def _rows(chart: Rows, ax: Axes) -> None:
     _title(ax, chart.picture_title)
     if len(measures) > 1 and ax.containers:
         ax.legend(frameon=False)
+
+
+def _bars_from_zero(chart: Rows, ax: Axes) -> None:
+    """The first measure as horizontal bars, the first row on top; those that may be none are hollow."""
+    rows = [(y, row, value) for y, row in enumerate(chart.drawn) if (value := row.values[0]) is not None]
+    for y, row, value in rows:
+        colour, hollow = COLOURS[value.estimate > 0], _look(chart, row, 0, 0)[1]
+        fill = "none" if hollow else colour
+        ax.barh(y, value.estimate, height=0.6, color=fill, edgecolor=colour, alpha=1.0 if hollow else 0.75)
+    places, values = [y for y, _, _ in rows], [value for _, _, value in rows]
+    centres = [value.estimate for value in values]
+    ax.errorbar(centres, places, xerr=_bars(values), fmt="none", ecolor="black", elinewidth=1.1, capsize=2.5)
+    ax.axvline(0.0, color="black", linewidth=0.9)
+    ax.set_yticks(range(len(chart.drawn)), [_short(row.label) for row in chart.drawn])
+    ax.set_ylim(len(chart.drawn) - 0.4, -0.6)
+    ax.grid(visible=False, axis="y")
+    ax.set_xlabel(chart.axis)
+    _title(ax, chart.picture_title)
 
 
 def _look(chart: Rows, row: Row, m: int, place: int) -> tuple[str, bool]:
