@@ -10,7 +10,7 @@ A quantity x has one value in the log itself, replayed, and one in every resampl
   therefore taken as -1 / (x + service), in M/M/1 a straight line in the load; on that scale the interval is Student's.
   Where its upper end would pass 0 the log cannot exclude that the queue is unstable, and the end is infinite. The log
   has about n independent stretches of days, whose sums have heavy tails: half of n - 1 degrees of freedom, at least 3,
-  and WIDER times the standard deviation were chosen so that 95% intervals hold the truth of synthetic logs of ten
+  and WIDER times the standard deviation (for waits; n - 1 and once for shares) were chosen so that 95% intervals hold the truth of synthetic logs of ten
   weeks, with sessions and cycles, 90 to 98% of the time (docs/traces.md). That is a measurement, no proof.
 - **ahead**: where x will be in the next period as long as the log: the same with twice the variance.
 - **Monte Carlo**: how well the estimate is known from so many runs. The log itself is replayed exactly; a log with jobs
@@ -58,15 +58,29 @@ class Quantity:
             return value
         return -1.0 / value - self.service if value < 0.0 else math.inf
 
-    def around(self, reach: float) -> tuple[float, float]:
-        """The ends of an interval that reaches so many standard deviations of the resamples to both sides."""
+    def deviation(self, stretches: float) -> tuple[float, float]:
+        """The standard deviation to reckon with on the scale, and Student's degrees of freedom."""
         others = self.others[~np.isnan(self.others)]
         if len(others) < 2:
-            return 0.0, self.most
-        if np.ptp(others) == 0.0 and others[0] == self.value:
-            return self.value, self.value
+            return math.inf, LEAST_FREEDOM
+        # A bootstrap of n pieces has a standard deviation that is too small by sqrt(1 - 1/n).
+        pieces = max(2.0, stretches)
+        spread = math.sqrt(pieces / (pieces - 1.0)) * float(self.on_scale(others).std(ddof=1))
+        if np.ptp(others) == 0.0:
+            spread = 0.0  # but for rounding
+        if math.isinf(self.service):
+            return spread, max(LEAST_FREEDOM, stretches - 1.0)
+        return WIDER * spread, max(LEAST_FREEDOM, 0.5 * (stretches - 1.0))
+
+    def around(self, confidence: float, stretches: float, more: float = 1.0) -> tuple[float, float]:
+        """The ends of the interval of a log of so many stretches, with the deviation so many times as large."""
+        from scipy.stats import t
+
+        deviation, freedom = self.deviation(stretches)
+        if deviation == 0.0 or math.isinf(deviation):
+            return (self.value, self.value) if deviation == 0.0 else (0.0, self.most)
         middle = float(self.on_scale(np.array([self.value]))[0])
-        half = reach * float(self.on_scale(others).std(ddof=1))
+        half = more * deviation * float(t.ppf(0.5 + 0.5 * confidence, freedom))
         return max(0.0, self.back(middle - half)), min(self.most, self.back(middle + half))
 
     def probability_at_most(self, bound: float, stretches: float, times: float = 1.0) -> float:
@@ -76,13 +90,11 @@ class Quantity:
         """
         from scipy.stats import t
 
-        others = self.others[~np.isnan(self.others)]
         at = self.on_scale(np.array([self.value, bound]))
-        spread = WIDER * _correction(stretches) * float(self.on_scale(others).std(ddof=1)) if len(others) > 1 else 0.0
-        spread /= math.sqrt(times)
-        if spread == 0.0:
+        deviation = self.deviation(stretches)[0] / math.sqrt(times)
+        if deviation == 0.0:
             return 1.0 if at[0] <= at[1] else 0.0
-        return float(t.cdf((at[1] - at[0]) / spread, _freedom(times * stretches)))
+        return float(t.cdf((at[1] - at[0]) / deviation, self.deviation(times * stretches)[1]))
 
 
 Estimator = Callable[[Quantity], Estimate]
@@ -122,30 +134,13 @@ def data_interval(confidence: float, stretches: float, ahead: bool = False) -> E
     Ahead: where it will lie in the next period as long as the log, which varies around the long run as the log does;
     both doubts add up as variances.
     """
-    from scipy.stats import t
-
-    reach = (
-        (math.sqrt(2.0) if ahead else 1.0)
-        * WIDER
-        * _correction(stretches)
-        * float(t.ppf(0.5 + 0.5 * confidence, _freedom(stretches)))
-    )
+    more = math.sqrt(2.0) if ahead else 1.0
 
     def estimate(quantity: Quantity) -> Estimate:
-        low, high = quantity.around(reach)
+        low, high = quantity.around(confidence, stretches, more)
         return Estimate(quantity.value, min(low, quantity.value), max(high, quantity.value))
 
     return estimate
-
-
-def _freedom(stretches: float) -> float:
-    return max(LEAST_FREEDOM, 0.5 * (stretches - 1.0))
-
-
-def _correction(stretches: float) -> float:
-    """A bootstrap of n pieces has a standard deviation that is too small by sqrt(1 - 1/n)."""
-    pieces = max(2.0, stretches)
-    return math.sqrt(pieces / (pieces - 1.0))
 
 
 def wait_quantity(state: RecordedState, own: int, group: int, column: int) -> Quantity:
@@ -209,11 +204,7 @@ def difference(first: Quantity, second: Quantity, confidence: float, stretches: 
     """Of a quantity in two cases on the same resamples, second minus first."""
     from scipy.stats import t
 
-    minus = second.others - first.others
-    others = minus[~np.isnan(minus)]
-    value = second.value - first.value
-    if len(others) < 2:
-        return Estimate(value, -math.inf, math.inf)
-    reach = WIDER * _correction(stretches) * float(t.ppf(0.5 + 0.5 * confidence, _freedom(stretches)))
-    half = reach * float(others.std(ddof=1))
-    return Estimate(value, value - half, value + half)
+    minus = Quantity(np.array([second.value - first.value]), second.others - first.others)
+    deviation, freedom = minus.deviation(stretches)
+    half = WIDER * deviation * float(t.ppf(0.5 + 0.5 * confidence, freedom))
+    return Estimate(minus.value, minus.value - half, minus.value + half)
