@@ -10,8 +10,9 @@ A quantity x has one value in the log itself, replayed, and one in every resampl
   therefore taken as -1 / (x + service), in M/M/1 a straight line in the load; on that scale the interval is Student's.
   Where its upper end would pass 0 the log cannot exclude that the queue is unstable, and the end is infinite. The log
   has about n independent stretches of days, whose sums have heavy tails: half of n - 1 degrees of freedom, at least 3,
-  and WIDER times the standard deviation (for waits; n - 1 and once for shares) were chosen so that 95% intervals hold the truth of synthetic logs of ten
-  weeks, with sessions and cycles, 90 to 98% of the time (docs/traces.md). That is a measurement, no proof.
+  and WIDER times the standard deviation (for waits; n - 1 and once for shares) were chosen so that 95% intervals hold
+  the truth of synthetic logs of ten weeks, with sessions and cycles, 90 to 98% of the time (docs/traces.md). That is a
+  measurement, no proof.
 - **ahead**: where x will be in the next period as long as the log: the same with twice the variance.
 - **Monte Carlo**: how well the estimate is known from so many runs. The log itself is replayed exactly; a log with jobs
   added is put together anew a few times, and the interval is Student's over these.
