@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
 import shlex
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
-from loynes.traces import gather, ledger, sacct, swf, text, trace
+from loynes.traces import gather, jobs, ledger, readers, text, trace
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "traces.md").read_text(encoding="utf-8")
@@ -32,7 +34,15 @@ def test_the_example(tmp_path: Path) -> None:
 
 
 def test_every_reason_is_explained() -> None:
-    modules = (gather, ledger, sacct, swf, text, trace)
+    found = pkgutil.iter_modules(readers.__path__)
+    modules = (
+        gather,
+        jobs,
+        ledger,
+        text,
+        trace,
+        *(import_module(f"loynes.traces.readers.{one.name}") for one in found),
+    )
     reasons = {
         value
         for module in modules

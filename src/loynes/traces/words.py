@@ -1,0 +1,157 @@
+"""Columns of words as numbers: a million at a time, so far as they are written as logs mostly write them.
+
+Every function gives an array with NaN where a log has nothing to say, and which words could not be read at all.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loynes.traces.times import NOTHING, duration, number, stamp
+from loynes.traces.trace import Array
+
+Words = Sequence[str] | NDArray[Any]
+Bad = NDArray[np.bool_]
+
+STAMP = 19  # letters of 2024-03-01T12:00:00
+_DIGITS = [0, 1, 2, 3, 5, 6, 8, 9, 11, 12, 14, 15, 17, 18]
+_MIB = {"k": 2.0**-10, "m": 1.0, "g": 2.0**10, "t": 2.0**20, "p": 2.0**30, "e": 2.0**40}
+_SIZE = re.compile(r"([0-9]*\.?[0-9]+(?:[eE][+]?[0-9]+)?)\s*([kmgtpe]?)(i?)(b?|w?)", re.IGNORECASE)
+
+
+def numbers_of(words: Words) -> tuple[Array, Bad]:
+    return _converted(words, number)
+
+
+def durations_of(words: Words) -> tuple[Array, Bad]:
+    """Seconds, of plain numbers or [DD-]HH:MM:SS."""
+    return _converted(words, duration)
+
+
+def sizes_of(words: Words, plain: float = 1.0) -> tuple[Array, Bad]:
+    """Mebibytes; a number without a letter is so many of them."""
+    values, bad = _converted(words, lambda word: mebibytes(word, plain), by_word=True)
+    return values, bad
+
+
+def mebibytes(text: str, plain: float = 1.0) -> float:
+    """Mebibytes of 16G, 500M, 3.5gb, 1Gi: logs of schedulers count in powers of two; a plain number is as told."""
+    text = text.strip()
+    if text.lower() in NOTHING:
+        return math.nan
+    match = _SIZE.fullmatch(text)
+    if match is None:
+        raise ValueError(f"not a size: {text}")
+    value, letter = float(match[1]), match[2].lower()
+    if letter:
+        return value * _MIB[letter]
+    return value * 2.0**-20 if match[4].lower() == "b" else value * plain
+
+
+def _converted(words: Words, reader: Callable[[str], float], by_word: bool = False) -> tuple[Array, Bad]:
+    known = None if by_word else _as_array(words)
+    if known is not None:
+        return known, np.zeros(len(known), dtype=np.bool_)
+    return by_distinct_word(_texts(words), reader)
+
+
+def _as_array(words: Words) -> Array | None:
+    """Numbers that are numbers already, or plain words for such; None if some of them is something else."""
+    if isinstance(words, np.ndarray):
+        kind = words.dtype.kind
+        if kind in "iufb":
+            return words.astype(np.float64)
+        if kind in "Mm":
+            # Stamps count from 1970, as those of text do.
+            seconds = words.astype(f"{kind}8[us]").astype(np.int64) / 1e6
+            return np.where(np.isnat(words), np.nan, seconds)
+        return None
+    try:
+        values = np.fromiter(map(float, words), dtype=np.float64, count=len(words))
+    except ValueError:
+        return None
+    return None if any("_" in word for word in words) else values  # Python reads 1_0, logs do not write it
+
+
+def _texts(words: Words) -> Sequence[str]:
+    return ["" if word is None else str(word) for word in words] if isinstance(words, np.ndarray) else words
+
+
+def by_distinct_word(words: Sequence[str], reader: Callable[[str], float]) -> tuple[Array, Bad]:
+    """Each word that occurs is read once."""
+    value_of: dict[str, float] = dict.fromkeys(words, math.nan)
+    wrong = set()
+    for word in value_of:
+        try:
+            value_of[word] = reader(word)
+        except (ValueError, OverflowError):
+            wrong.add(word)
+    values = np.fromiter(map(value_of.__getitem__, words), dtype=np.float64, count=len(words))
+    return values, flagged(words, wrong)
+
+
+def flagged(words: Sequence[str], those: set[str]) -> Bad:
+    """Which words are among those."""
+    if not those:
+        return np.zeros(len(words), dtype=np.bool_)
+    return np.fromiter(map(those.__contains__, words), dtype=np.bool_, count=len(words))
+
+
+def stamps_of(words: Words) -> tuple[Array, Bad, Bad, Bad]:
+    """Seconds since 1970 of stamps or numbers; besides, which had an offset from UTC, and which had none."""
+    known = _as_array(words)
+    if known is not None:
+        no = np.zeros(len(known), dtype=np.bool_)
+        return known, no, no, no
+    texts = _texts(words)
+    values = np.full(len(texts), np.nan)
+    bad, zoned, naive = (np.zeros(len(texts), dtype=np.bool_) for _ in range(3))
+    usual = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)) == STAMP
+    rows = np.flatnonzero(usual)
+    block = "".join(texts if len(rows) == len(texts) else [texts[i] for i in rows.tolist()])
+    if len(rows) and block.isascii():
+        seconds, right = _usual_stamps(block.encode(), len(rows))
+        values[rows[right]] = seconds[right]
+        naive[rows[right]] = True
+    others = np.flatnonzero(~naive).tolist()
+    read: dict[str, tuple[float, bool | None] | None] = {}
+    for i in others:
+        word = texts[i]
+        if word not in read:
+            try:
+                read[word] = stamp(word)
+            except (ValueError, OverflowError):
+                read[word] = None
+        found = read[word]
+        if found is None:
+            bad[i] = True
+        else:
+            values[i], zoned[i], naive[i] = found[0], found[1] is True, found[1] is False
+    return values, bad, zoned, naive
+
+
+def _usual_stamps(text: bytes, count: int) -> tuple[Array, Bad]:
+    """Seconds since 1970 of stamps like 2024-03-01T12:00:00, one after the other, and which are such."""
+    letters = np.frombuffer(text, dtype=np.uint8).reshape(count, STAMP)
+    digit = letters[:, _DIGITS].astype(np.int64) - ord("0")
+    right = ((digit >= 0) & (digit <= 9)).all(axis=1)
+    for place, marks in ((4, "-"), (7, "-"), (10, "T "), (13, ":"), (16, ":")):
+        right &= np.isin(letters[:, place], [ord(mark) for mark in marks])
+    year = 1000 * digit[:, 0] + 100 * digit[:, 1] + 10 * digit[:, 2] + digit[:, 3]
+    month, day, hour, minute, second = (10 * digit[:, k] + digit[:, k + 1] for k in range(4, 14, 2))
+    right &= (year >= 1) & (month >= 1) & (month <= 12) & (hour < 24) & (minute < 60) & (second < 60)
+    months = np.where(right, 12 * (year - 1970) + month - 1, 0)
+    begin, end = (_first_day(months + k) for k in (0, 1))
+    right &= (day >= 1) & (day <= end - begin)
+    return (86400 * (begin + day - 1) + 3600 * hour + 60 * minute + second).astype(np.float64), right
+
+
+def _first_day(months: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Days from 1970 to the beginning of a month, which is counted from 1970, too."""
+    return months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
