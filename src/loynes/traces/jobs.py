@@ -68,10 +68,11 @@ class Jobs:
         self.ledger.skip(reason, int(np.count_nonzero(rows)))
         self.alive &= ~rows
 
-    def put(self, name: str, words: Words, theirs: str = "", needed: bool = True) -> None:
+    def put(self, name: str, words: Words, theirs: str = "", needed: bool = True, plain: float = 1.0) -> None:
         """Words as a column of numbers, under our own name; `theirs` is what the log calls it.
 
-        Where a word is not needed and cannot be read, the log has none; as for limits, which may be UNLIMITED.
+        Where a word is not needed and cannot be read, the log has none; as for limits, which may be UNLIMITED. Memory
+        without a letter is so many MiB as `plain` says.
         """
         theirs = theirs or name
         if name in MOMENTS:
@@ -82,7 +83,7 @@ class Jobs:
         elif name in SPANS:
             (values, bad), right = durations_of(words), RIGHT["span"]
         elif name == "mem":
-            (values, bad), right = sizes_of(words), "a size like 16G"
+            (values, bad), right = sizes_of(words, plain), "a size like 16G"
         else:
             (values, bad), right = numbers_of(words), "a number"
         if needed and name not in ("requested_time", "mem"):
@@ -201,7 +202,7 @@ class Jobs:
                         f"resource {name!r}: {self.ledger.source} does not tell of it; it tells of: {told}"
                     )
             each = np.array([np.nan_to_num(self.demand[name]) for name in names])
-            self.drop(~(each > 0).any(axis=0), NEEDS_NONE)
+            self.drop(np.asarray(~np.any(each > 0, axis=0)), NEEDS_NONE)
             return np.ceil(each[0]), unit_named(names[0]), 0
         if "need" in self.values and self.asked.unit is None:
             return self.values["need"], "servers", 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, PlainSerializer
 
@@ -16,7 +16,8 @@ from loynes.traces.readers.register import DUPLICATES
 from loynes.traces.trace import Trace
 
 if TYPE_CHECKING:
-    Format = Duplicates = str
+    Format: TypeAlias = str
+    Duplicates: TypeAlias = str
 else:  # the formats are those that are registered
     Format, Duplicates = Literal[FORMATS], Literal[DUPLICATES]
 

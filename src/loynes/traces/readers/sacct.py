@@ -143,7 +143,7 @@ class _Log:
         for ours, theirs in (("submit", table.submit), ("eligible", table.eligible), ("start", "start"),
                              ("end", "end" if table.elapsed is None else None), ("service", table.elapsed),
                              ("wait", table.wait), ("need", table.need)):  # fmt: skip
-            if theirs in columns:
+            if theirs is not None and theirs in columns:
                 jobs.put(ours, columns[theirs], theirs)
         jobs.labels = {ours: _stated(columns[theirs]) if theirs == "state" else columns[theirs]
                        for ours, theirs in table.labels.items()}  # fmt: skip

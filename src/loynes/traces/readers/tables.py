@@ -39,13 +39,16 @@ NAMES: dict[str, tuple[str, ...]] = {
     "cpu": ("cpus", "cores", "processors", "processors_req", "cpus_req", "cores_req", "ncpus", "num_cpus", "num_cores",
             "cpu_num", "n_cpus", "n_cores", "cpu_count", "alloccpus", "reqcpus", "num_procs", "procs", "slots"),
     "gpu": ("gpus", "gpus_req", "ngpus", "num_gpus", "num_gpu", "gpu_num", "n_gpus", "gpu_count", "gpus_alloc"),
-    "mem": ("mem", "mem_req", "memory", "memory_req", "memory_mib", "memory_mb", "mem_mb", "mem_mib", "reqmem"),
+    "mem": ("mem", "mem_req", "memory", "memory_req", "memory_mib", "memory_mb", "mem_mb", "mem_mib", "reqmem",
+            "mem_gb", "memory_gb", "max_mem_gb"),
     "cpu_milli": ("cpu_milli",),
     "gpu_milli": ("gpu_milli",),
     "user": ("user", "user_id", "userid", "username", "uid", "owner"),
     "queue": ("queue", "queue_name", "partition", "vc"),
     "group": ("group", "group_id", "gid"),
 }  # fmt: skip
+# What a size without a letter counts, in MiB, by the ending of a column's name.
+SIZES = {"_gb": 1024.0, "_gib": 1024.0, "_kb": 1 / 1024, "_kib": 1 / 1024}
 TIMES = ("submit", "eligible", "start", "end", "service", "wait", "requested_time")
 
 
@@ -156,8 +159,8 @@ def find(names: Sequence[str], asked: Asked, ledger: Ledger) -> dict[str, str]:
         ours = resource_named(told)
         column_of[ours if ours in RESOURCES else told] = theirs
     known = {name.lower(): name for name in reversed(names)}
-    for ours, theirs in NAMES.items():
-        column_of.setdefault(ours, next((known[one] for one in (ours, *theirs) if one in known), ""))
+    for ours, called in NAMES.items():
+        column_of.setdefault(ours, next((known[one] for one in (ours, *called) if one in known), ""))
     for ours in OURS:
         if ours in names:
             column_of.setdefault(ours, "")
@@ -184,7 +187,9 @@ def from_names(
     """The trace of columns of which it is known what they are."""
     for ours, theirs in column_of.items():
         if ours in (*TIMES, "need", *RESOURCES):
-            jobs.put(ours, table[theirs], theirs, ours not in ("start", "end") or "service" not in column_of)
+            needed = ours not in ("start", "end") or "service" not in column_of
+            plain = next((size for ending, size in SIZES.items() if theirs.lower().endswith(ending)), 1.0)
+            jobs.put(ours, table[theirs], theirs, needed, plain)
     used = {column_of[ours] for ours in (*TIMES, "need") if ours in column_of}
     jobs.labels = {name: words for name, words in table.items() if name not in used}
     for ours, theirs in column_of.items():

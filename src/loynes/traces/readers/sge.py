@@ -1,0 +1,85 @@
+"""Accounting of Grid Engine (Sun, Son of, Open, Univa, Altair): one line a job, its fields separated by colons."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from loynes.traces.jobs import NEVER_STARTED, Jobs
+from loynes.traces.ledger import Ledger
+from loynes.traces.readers.register import Asked, reader
+from loynes.traces.text import lines_of
+from loynes.traces.trace import Array, Trace
+
+TASK = "task of a parallel job, which has a line of its own"
+
+# Field -> its place in the line, from 0, as accounting(5) has them.
+PLACES = {"queue": 0, "group": 2, "user": 3, "job": 5, "account": 6, "submit": 8, "start": 9, "end": 10, "failed": 11,
+          "project": 31, "department": 32, "slots": 34, "task": 35, "category": 39, "parallel_task": 41}  # fmt: skip
+LEAST_FIELDS = 36
+LABELS = ("queue", "user", "group", "project", "department", "account", "failed")
+# Beyond this, times are milliseconds, as Univa's are.
+MILLISECONDS = 1e11
+_LIMIT = re.compile(r"\bh_rt=(\d+)")
+
+
+def _recognises(beginning: bytes) -> bool:
+    for line in beginning.split(b"\n"):
+        if line.strip() and not line.startswith(b"#"):
+            fields = line.split(b":")
+            return len(fields) >= LEAST_FIELDS and all(
+                fields[PLACES[name]].strip().isdigit() for name in ("job", "submit", "start", "end", "slots")
+            )
+    return False
+
+
+@reader(
+    "sge",
+    summary="Grid Engine: the file `accounting`",
+    reference="[accounting(5)](https://manpages.ubuntu.com/manpages/xenial/en/man5/sge_accounting.5.html)",
+    units="slots (cpus)",
+    endings=(".sge", ".accounting"),
+    recognises=_recognises,
+)
+def read_sge(data: bytes, ledger: Ledger, asked: Asked) -> Trace:
+    words: list[str] = []
+    place, damaged, records = list[int](), list[tuple[int, str, str]](), 0
+    last = max(PLACES.values())
+    for line, text in lines_of(data, ledger):
+        if text.startswith("#"):
+            continue
+        records += 1
+        fields = text.split(":", last + 1)
+        if len(fields) < LEAST_FIELDS:
+            damaged.append((line, f"{len(fields)} fields", f"at least {LEAST_FIELDS}, separated by :"))
+            continue
+        if len(fields) <= last:
+            fields += [""] * (last + 1 - len(fields))
+        words += fields[: last + 1]
+        place.append(line)
+    columns = {name: words[i :: last + 1] for name, i in PLACES.items()}
+    jobs = Jobs(ledger, asked, place, records, damaged)
+    for name in ("submit", "start", "end"):
+        jobs.put(name, [word.replace("-/-", "") for word in columns[name]])
+        jobs.values[name] = _seconds(jobs.value(name))
+    jobs.put("cpu", columns["slots"], "slots")
+    jobs.values["requested_time"] = _limits(columns["category"])
+    jobs.labels = {name: columns[name] for name in LABELS}
+    jobs.drop(np.array([word not in ("", "NONE") for word in columns["parallel_task"]], dtype=np.bool_), TASK)
+    jobs.derive()
+    jobs.drop(np.isnan(jobs.value("start")), NEVER_STARTED)
+    jobs.once_each(list(map(".".join, zip(columns["job"], columns["task"], strict=True))))
+    return jobs.trace("sge", standard="cpu", origin=0.0)
+
+
+def _seconds(times: Array) -> Array:
+    """Since 1970; 0 where there is none."""
+    times = np.where(times > MILLISECONDS, times / 1e3, times)
+    return np.where(times == 0, np.nan, times)
+
+
+def _limits(categories: list[str]) -> Array:
+    """Run times that were asked for: h_rt, in seconds."""
+    known = {text: float(match[1][:15]) if (match := _LIMIT.search(text)) else np.nan for text in set(categories)}
+    return np.fromiter(map(known.__getitem__, categories), np.float64, len(categories))
