@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.traces.cells import Cells
 from loynes.traces.times import NOTHING, duration, number, stamp
 from loynes.traces.trace import Array
 
@@ -55,6 +56,12 @@ def mebibytes(text: str, plain: float = 1.0) -> float:
 
 
 def _converted(words: Words, reader: Callable[[str], float], by_word: bool = False) -> tuple[Array, Bad]:
+    if isinstance(words, Cells) and not by_word:
+        values, plain = words.numbers()
+        others = np.flatnonzero(~plain)
+        bad = np.zeros(len(values), dtype=np.bool_)
+        values[others], bad[others] = by_distinct_word([words[i] for i in others.tolist()], reader)
+        return values, bad
     known = None if by_word else _as_array(words)
     if known is not None:
         return known, np.zeros(len(known), dtype=np.bool_)
@@ -80,7 +87,9 @@ def _as_array(words: Words) -> Array | None:
 
 
 def _texts(words: Words) -> Sequence[str]:
-    return ["" if word is None else str(word) for word in words] if isinstance(words, np.ndarray) else words
+    if isinstance(words, np.ndarray):
+        return ["" if word is None else str(word) for word in words]
+    return list(words) if isinstance(words, Cells) else words
 
 
 def by_distinct_word(words: Sequence[str], reader: Callable[[str], float]) -> tuple[Array, Bad]:
@@ -105,24 +114,42 @@ def flagged(words: Sequence[str], those: set[str]) -> Bad:
 
 def stamps_of(words: Words) -> tuple[Array, Bad, Bad, Bad]:
     """Seconds since 1970 of stamps or numbers; besides, which had an offset from UTC, and which had none."""
+    if isinstance(words, Cells):
+        return _stamps_in(words)
     known = _as_array(words)
     if known is not None:
         no = np.zeros(len(known), dtype=np.bool_)
         return known, no, no, no
     texts = _texts(words)
-    values = np.full(len(texts), np.nan)
-    bad, zoned, naive = (np.zeros(len(texts), dtype=np.bool_) for _ in range(3))
-    usual = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)) == STAMP
-    rows = np.flatnonzero(usual)
+    values, naive = np.full(len(texts), np.nan), np.zeros(len(texts), dtype=np.bool_)
+    rows = np.flatnonzero(np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)) == STAMP)
     block = "".join(texts if len(rows) == len(texts) else [texts[i] for i in rows.tolist()])
     if len(rows) and block.isascii():
-        seconds, right = _usual_stamps(block.encode(), len(rows))
-        values[rows[right]] = seconds[right]
-        naive[rows[right]] = True
-    others = np.flatnonzero(~naive).tolist()
+        letters = np.frombuffer(block.encode(), dtype=np.uint8).reshape(-1, STAMP)
+        seconds, right = _usual_stamps(letters)
+        values[rows[right]], naive[rows[right]] = seconds[right], True
+    return _other_stamps(texts, values, np.flatnonzero(~naive), naive)
+
+
+def _stamps_in(words: Cells) -> tuple[Array, Bad, Bad, Bad]:
+    """The same of words that are not cut out."""
+    values, plain = words.numbers()
+    naive = np.zeros(len(words), dtype=np.bool_)
+    rows = np.flatnonzero(~plain & (words.lengths == STAMP))
+    if len(rows):
+        seconds, right = _usual_stamps(words.letters(rows, STAMP))
+        values[rows[right]], naive[rows[right]] = seconds[right], True
+    return _other_stamps(words, values, np.flatnonzero(~plain & ~naive), naive)
+
+
+def _other_stamps(
+    words: Sequence[str], values: Array, rows: NDArray[np.int64], naive: Bad
+) -> tuple[Array, Bad, Bad, Bad]:
+    """Numbers, stamps with offsets and whatever else is in these rows, each word read once."""
+    bad, zoned = (np.zeros(len(values), dtype=np.bool_) for _ in range(2))
     read: dict[str, tuple[float, bool | None] | None] = {}
-    for i in others:
-        word = texts[i]
+    for i in rows.tolist():
+        word = words[i]
         if word not in read:
             try:
                 read[word] = stamp(word)
@@ -130,19 +157,18 @@ def stamps_of(words: Words) -> tuple[Array, Bad, Bad, Bad]:
                 read[word] = None
         found = read[word]
         if found is None:
-            bad[i] = True
+            values[i], bad[i] = math.nan, True
         else:
             values[i], zoned[i], naive[i] = found[0], found[1] is True, found[1] is False
     return values, bad, zoned, naive
 
 
-def _usual_stamps(text: bytes, count: int) -> tuple[Array, Bad]:
-    """Seconds since 1970 of stamps like 2024-03-01T12:00:00, one after the other, and which are such."""
-    letters = np.frombuffer(text, dtype=np.uint8).reshape(count, STAMP)
+def _usual_stamps(letters: NDArray[np.uint8]) -> tuple[Array, Bad]:
+    """Seconds since 1970 of stamps like 2024-03-01T12:00:00, a letter a column, and which are such."""
     digit = letters[:, _DIGITS].astype(np.int64) - ord("0")
     right = ((digit >= 0) & (digit <= 9)).all(axis=1)
     for place, marks in ((4, "-"), (7, "-"), (10, "T "), (13, ":"), (16, ":")):
-        right &= np.isin(letters[:, place], [ord(mark) for mark in marks])
+        right &= np.any([letters[:, place] == ord(mark) for mark in marks], axis=0)
     year = 1000 * digit[:, 0] + 100 * digit[:, 1] + 10 * digit[:, 2] + digit[:, 3]
     month, day, hour, minute, second = (10 * digit[:, k] + digit[:, k + 1] for k in range(4, 14, 2))
     right &= (year >= 1) & (month >= 1) & (month <= 12) & (hour < 24) & (minute < 60) & (second < 60)

@@ -37,7 +37,8 @@ def read_openb(data: bytes, ledger: Ledger, asked: Asked) -> Trace:
     jobs.demand["gpu_milli"] = jobs.demand["gpu"] * jobs.demand["gpu_milli"]
     jobs.labels = {name: columns[name] for name in ("name", "gpu_spec", "qos", "pod_phase") if name in columns}
     jobs.derive()
-    ran = jobs.alive & (jobs.value("service") > 0)
+    end = jobs.value("end")
+    ran = jobs.alive & (jobs.value("service") > 0) & (end == np.max(end, initial=0.0, where=~np.isnan(end)))
     running = _among(columns.get("pod_phase", [""] * len(jobs)), "Running")
     ledger.repair(STILL_RUNNING, int(np.count_nonzero(ran & running)))
     return jobs.trace("openb")

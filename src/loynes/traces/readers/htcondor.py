@@ -17,7 +17,7 @@ NUMBERS = (
 )  # fmt: skip
 # Names differ in case from version to version.
 ALSO = {"RequestGPUs": "RequestGpus", "GPUsProvisioned": "GpusProvisioned"}
-LABELS = {"user": "Owner", "group": "AcctGroup", "queue": "JobUniverse"}
+LABELS = {"user": "Owner", "group": "AcctGroup"}
 
 
 def _recognises(beginning: bytes) -> bool:

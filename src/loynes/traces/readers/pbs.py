@@ -1,4 +1,4 @@
-"""Accounting of PBS Professional, OpenPBS and Torque: `date;E;job;name=value ...`, a record for every event of a job."""
+"""Accounting of PBS Professional, OpenPBS and Torque: `date;E;job;name=value ...`, a record for every event."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ _SLOTS = re.compile(r"/(\d+)-(\d+)|\*(\d+)")
 @reader(
     "pbs",
     summary="PBS Professional, OpenPBS, Torque: files of `server_priv/accounting`, records `E` (and `R`, of reruns)",
-    reference='[Torque](https://docs.adaptivecomputing.com/torque/3-0-5/9.1accounting.php), PBS Professional Administrator\'s Guide, "Accounting"',
+    reference="[Torque](https://docs.adaptivecomputing.com/torque/3-0-5/9.1accounting.php), "
+    "PBS Professional Administrator's Guide",
     units="cpus; nodes, gpus, mem",
     endings=(".pbs",),
     recognises=lambda beginning: _RECORD.match(beginning) is not None,

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from loynes.traces.cells import Lines, header_of
 from loynes.traces.jobs import CANCELLED, MIXED, NEVER_STARTED, REQUESTED_INSTEAD, UNFINISHED, Jobs
 from loynes.traces.ledger import Ledger
 from loynes.traces.readers.register import Asked, reader
-from loynes.traces.text import first_of, lines_of
 from loynes.traces.trace import Array, Trace
 from loynes.traces.words import Bad, Words, by_distinct_word, flagged, mebibytes, numbers_of
 
@@ -64,33 +64,38 @@ def _without_header(line: str) -> str | None:
     rank=2,
 )
 def read_sacct(data: bytes, ledger: Ledger, asked: Asked) -> Trace:
-    lines = lines_of(data, ledger)
-    line, head = first_of(lines, ledger)
+    line, head, begin = header_of(data, ledger)
     implied = _without_header(head)
     names = [name.strip().lower() for name in (implied or head).split("|")]
-    if names and names[-1] == "":
-        names.pop()  # --parsable ends its lines with the separator, --parsable2 does not
-    table = _Header(line, names, ledger, asked.columns)
-    width, words, place, damaged = len(names), list[str](), list[int](), list[tuple[int, str, str]]()
-    records, jobname = 0, names[-1:] == ["jobname"]
-    if implied is not None:
-        lines = lines_of(data, Ledger("", False))  # the first line is a job, too
-    for line, text in lines:
-        records += 1
+    # --parsable ends its lines with the separator, --parsable2 does not.
+    ended = names[-1] == ""
+    width = len(names) - ended
+    table = _Header(line, names[:width], ledger, asked.columns)
+    right = f"{width} fields separated by |" + ("" if implied else ", as in the header")
+
+    def apart(text: str) -> list[str] | tuple[str, str]:
         fields = text.split("|")
+        if len(fields) == width + 1 and fields[-1].strip() == "":
+            fields.pop()
+        if len(fields) > width and names[-1] == "jobname":
+            fields[width - 1 :] = ["|".join(fields[width - 1 :])]  # people name their jobs as they like
         if len(fields) != width:
-            if len(fields) == width + 1 and fields[-1].strip() == "":
-                fields.pop()
-            elif len(fields) > width and jobname:
-                fields[width - 1 :] = ["|".join(fields[width - 1 :])]  # people name their jobs as they like
-            else:
-                right = f"{width} fields separated by |" + ("" if implied else ", as in the header")
-                damaged.append((line, f"{len(fields)} fields", right))
-                continue
-        words += fields
-        place.append(line)
-    columns = {name: words[i::width] for i, name in reversed(list(enumerate(names)))}
-    return _Log(columns, table, Jobs(ledger, asked, place, records, damaged)).trace()
+            return f"{len(fields)} fields", right
+        return [*fields, ""] if ended else fields
+
+    begin, line = (begin, line + 1) if implied is None else (0, 1)  # without a header the first line is a job
+    lines = Lines(data, "|", len(names), apart, ledger, begin=begin, line=line)
+    columns: dict[str, Words] = {}
+    for i, name in enumerate(names[:width]):
+        columns.setdefault(name, lines.column(i))
+    jobs = Jobs(ledger, asked, lines.place, lines.records, lines.damaged)
+    if ended:
+        last = lines.column(width)
+        more = np.flatnonzero(last.lengths > 0)
+        wrong = np.zeros(len(jobs), dtype=np.bool_)
+        wrong[[i for i in more.tolist() if last[i].strip()]] = True
+        jobs.damage(wrong, last, "after the last", "nothing behind the last |")
+    return _Log(columns, table, jobs).trace()
 
 
 class _Header:
@@ -131,12 +136,13 @@ class _Header:
 class _Log:
     """The rules of sacct, on columns of words."""
 
-    def __init__(self, columns: Mapping[str, list[str]], table: _Header, jobs: Jobs) -> None:
+    def __init__(self, columns: Mapping[str, Words], table: _Header, jobs: Jobs) -> None:
         self._columns, self._table, self._jobs = columns, table, jobs
+        self._states = list(columns["state"]) if "state" in columns else None
 
     def trace(self) -> Trace:
         columns, table, jobs = self._columns, self._table, self._jobs
-        ids = columns.get("jobid")
+        ids = list(columns["jobid"]) if "jobid" in columns else None
         if ids is not None:
             jobs.drop(np.fromiter(("." in word for word in ids), np.bool_, len(ids)), STEP)
         jobs.drop(self._in_state(*_GOING_ON), UNFINISHED)
@@ -145,7 +151,7 @@ class _Log:
                              ("wait", table.wait), ("need", table.need)):  # fmt: skip
             if theirs is not None and theirs in columns:
                 jobs.put(ours, columns[theirs], theirs)
-        jobs.labels = {ours: _stated(columns[theirs]) if theirs == "state" else columns[theirs]
+        jobs.labels = {ours: _stated(self._states or ()) if theirs == "state" else columns[theirs]
                        for ours, theirs in table.labels.items()}  # fmt: skip
         self._resources()
         jobs.derive()
@@ -160,7 +166,7 @@ class _Log:
         return jobs.trace("sacct", standard=table.standard, origin=0.0, none_is_wrong=True)
 
     def _in_state(self, *beginnings: str) -> Bad:
-        words = self._columns.get("state")
+        words = self._states
         if words is None:
             return np.zeros(len(self._jobs), dtype=np.bool_)
         return flagged(words, {word for word in set(words) if word.strip().upper().startswith(beginnings)})
@@ -201,7 +207,7 @@ class _Log:
 
     def _tres(self) -> dict[str, Array]:
         """Units of everything that AllocTRES tells of, or ReqTRES where that is empty."""
-        lists = [self._columns[name] for name in self._table.tres]
+        lists = [list(self._columns[name]) for name in self._table.tres]
         if not lists:
             return {}
         words = lists[0] if len(lists) == 1 else [a or b for a, b in zip(*lists, strict=True)]
@@ -221,8 +227,9 @@ class _Log:
 
     def _memory(self, words: Words) -> Array:
         """ReqMem in MiB: of the job, or (before Slurm 21.08) of each of its nodes (n) or processors (c)."""
-        values, _ = by_distinct_word(list(words), lambda word: mebibytes(word.rstrip("nc")))
-        by = {letter: flagged(list(words), {word for word in set(words) if word.endswith(letter)}) for letter in "nc"}
+        texts = list(words)
+        values, _ = by_distinct_word(texts, lambda word: mebibytes(word.rstrip("nc")))
+        by = {letter: flagged(texts, {word for word in set(texts) if word.endswith(letter)}) for letter in "nc"}
         for letter, kind in (("n", "node"), ("c", "cpu")):
             values = np.where(by[letter], values * self._jobs.demand.get(kind, np.ones(len(values))), values)
         return values

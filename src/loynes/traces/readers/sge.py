@@ -6,11 +6,12 @@ import re
 
 import numpy as np
 
+from loynes.traces.cells import Lines
 from loynes.traces.jobs import NEVER_STARTED, Jobs
 from loynes.traces.ledger import Ledger
-from loynes.traces.readers.register import Asked, reader
-from loynes.traces.text import lines_of
+from loynes.traces.readers.register import BEGINNING, Asked, reader
 from loynes.traces.trace import Array, Trace
+from loynes.traces.words import Words
 
 TASK = "task of a parallel job, which has a line of its own"
 
@@ -43,34 +44,37 @@ def _recognises(beginning: bytes) -> bool:
     recognises=_recognises,
 )
 def read_sge(data: bytes, ledger: Ledger, asked: Asked) -> Trace:
-    words: list[str] = []
-    place, damaged, records = list[int](), list[tuple[int, str, str]](), 0
-    last = max(PLACES.values())
-    for line, text in lines_of(data, ledger):
-        if text.startswith("#"):
-            continue
-        records += 1
-        fields = text.split(":", last + 1)
+    width = _usual_width(data)
+
+    def apart(text: str) -> list[str] | tuple[str, str]:
+        fields = text.split(":")
         if len(fields) < LEAST_FIELDS:
-            damaged.append((line, f"{len(fields)} fields", f"at least {LEAST_FIELDS}, separated by :"))
-            continue
-        if len(fields) <= last:
-            fields += [""] * (last + 1 - len(fields))
-        words += fields[: last + 1]
-        place.append(line)
-    columns = {name: words[i :: last + 1] for name, i in PLACES.items()}
+            return f"{len(fields)} fields", f"at least {LEAST_FIELDS}, separated by :"
+        return (fields + [""] * width)[:width]
+
+    lines = Lines(data, ":", width, apart, ledger, comment="#")
+    columns: dict[str, Words] = {name: lines.column(i) for name, i in PLACES.items() if i < width}
+    columns |= {name: [""] * len(lines.place) for name, i in PLACES.items() if i >= width}
+    place, records, damaged = lines.place, lines.records, lines.damaged
     jobs = Jobs(ledger, asked, place, records, damaged)
     for name in ("submit", "start", "end"):
-        jobs.put(name, [word.replace("-/-", "") for word in columns[name]])
+        jobs.put(name, columns[name])
         jobs.values[name] = _seconds(jobs.value(name))
     jobs.put("cpu", columns["slots"], "slots")
-    jobs.values["requested_time"] = _limits(columns["category"])
+    jobs.values["requested_time"] = _limits(list(columns["category"]))
     jobs.labels = {name: columns[name] for name in LABELS}
     jobs.drop(np.array([word not in ("", "NONE") for word in columns["parallel_task"]], dtype=np.bool_), TASK)
     jobs.derive()
     jobs.drop(np.isnan(jobs.value("start")), NEVER_STARTED)
     jobs.once_each(list(map(".".join, zip(columns["job"], columns["task"], strict=True))))
     return jobs.trace("sge", standard="cpu", origin=0.0)
+
+
+def _usual_width(data: bytes) -> int:
+    """Fields of most lines among the first: later versions have more."""
+    counts = [line.count(b":") + 1 for line in data[:BEGINNING].split(b"\n") if not line.startswith(b"#")]
+    counts = [count for count in counts if count >= LEAST_FIELDS]
+    return max(set(counts), key=counts.count, default=LEAST_FIELDS)
 
 
 def _seconds(times: Array) -> Array:

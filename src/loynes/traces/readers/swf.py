@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.traces.cells import numbers_in
 from loynes.traces.jobs import CANCELLED, REQUESTED_INSTEAD, Jobs
 from loynes.traces.ledger import Ledger, quoted
 from loynes.traces.readers.register import Asked, reader
@@ -40,10 +41,9 @@ MEMORY_UNKNOWN = "memory not recorded: taken as none"
 HEADER_UNREAD = "header value not a number: ignored"
 
 PIECE = 1 << 23  # bytes at a time: arrays that stay small, whatever the file
-MOST_DIGITS = 15  # so many digits are exact in a double
 _BLANK = np.zeros(256, dtype=np.bool_)
 _BLANK[[9, 10, 11, 12, 13, 32]] = True
-_NEWLINE, _COMMENT, _MINUS, _ZERO = 10, 59, 45, 48
+_NEWLINE, _COMMENT = 10, 59
 _HEADER = re.compile(r";\s*(MaxProcs|MaxNodes|UnixStartTime)\s*:\s*(\S*)", re.IGNORECASE)
 
 
@@ -199,21 +199,7 @@ class _Part:
 
     def _numbers(self, words: NDArray[np.int64]) -> Array:
         """The words as numbers; NaN where one is none."""
-        start, end = self._from[words], self._to[words]
-        if len(start) == 0:
-            return np.empty(0)
-        negative = self._bytes[start] == _MINUS
-        start = start + negative
-        length = end - start
-        plain = (length > 0) & (length <= MOST_DIGITS)
-        value = np.zeros(len(start), dtype=np.int64)
-        last = len(self._bytes) - 1
-        for place in range(int(length[plain].max(initial=0))):
-            digit = self._bytes[np.minimum(start + place, last)].astype(np.int64) - _ZERO
-            here = place < length
-            plain &= ~here | ((digit >= 0) & (digit <= 9))
-            value = np.where(here, 10 * value + digit, value)
-        result = np.where(negative, -value, value).astype(np.float64)
+        result, plain = numbers_in(self._bytes, self._from[words], self._to[words])
         for i in np.flatnonzero(~plain):
             result[i] = _odd(self._word(int(words[i])))
         return result

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from loynes.errors import UsageError
+from loynes.traces.cells import Lines, header_of
 from loynes.traces.jobs import RESOURCES, Jobs
 from loynes.traces.ledger import Ledger, quoted
 from loynes.traces.readers.register import Asked, reader
-from loynes.traces.text import PARQUET, first_of, lines_of
+from loynes.traces.text import PARQUET
 from loynes.traces.trace import Trace
 from loynes.traces.units import resource_named
 from loynes.traces.words import Words
@@ -78,31 +79,26 @@ def csv_columns(
     data: bytes, ledger: Ledger, asked: Asked, names: Sequence[str] | None = None
 ) -> tuple[list[str], dict[str, Words], Jobs]:
     """Names and columns of a file with a header, or with the names given; of columns of one name the first counts."""
-    lines: Iterable[tuple[int, str]] = lines_of(data, ledger)
+    begin, line, comma = 0, 1, ","
     if names is None:
-        lines = iter(lines)
-        _, head = first_of(lines, ledger)
+        line, head, begin = header_of(data, ledger)
+        line += 1
         comma = max(DELIMITERS, key=head.count)
         names = [name.strip() for name in _fields(head, comma)]
         find(names, asked, ledger)  # before a million lines are read in vain
-    else:
-        comma = ","
     width = len(names)
-    # One flat list of words: lists of lists would keep the garbage collector busy.
-    words: list[str] = []
-    place, damaged, records = list[int](), list[tuple[int, str, str]](), 0
-    for line, text in lines:
-        records += 1
+
+    def apart(text: str) -> list[str] | tuple[str, str]:
         fields = text.split(comma) if '"' not in text else _fields(text, comma)
         if len(fields) == width:
-            words += fields
-            place.append(line)
-        else:
-            damaged.append((line, f"{len(fields)} fields", f"{width} separated by {comma!r}, as in the header"))
+            return fields
+        return f"{len(fields)} fields", f"{width} separated by {comma!r}, as in the header"
+
+    lines = Lines(data, comma, width, apart, ledger, begin=begin, line=line, quotes=True)
     columns: dict[str, Words] = {}
     for i, name in enumerate(names):
-        columns.setdefault(name, words[i::width])
-    return list(names), columns, Jobs(ledger, asked, place, records, damaged)
+        columns.setdefault(name, lines.column(i))
+    return list(names), columns, Jobs(ledger, asked, lines.place, lines.records, lines.damaged)
 
 
 def _fields(line: str, comma: str) -> list[str]:

@@ -1,0 +1,222 @@
+"""Files of lines with a mark between their fields, a million lines at a time: where every field begins and ends.
+
+A field becomes a number or a word only when it is asked for, so that columns nobody uses cost nothing. Lines that are
+not plain (other letters than ASCII, quotes, another number of fields) are taken apart one by one, by the format's rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loynes.traces.ledger import Ledger
+from loynes.traces.text import NOT_UTF_8
+from loynes.traces.trace import Array
+
+Bytes = NDArray[np.uint8]
+Ints = NDArray[np.int64]
+
+MOST_DIGITS = 15  # so many digits are exact in a double
+_NEWLINE, _RETURN, _MINUS, _POINT, _ZERO, _QUOTE, _LETTERS = 10, 13, 45, 46, 48, 34, 128
+
+
+class Cells(Sequence[str]):
+    """One field of every line: a column of words that are not cut out yet."""
+
+    def __init__(self, data: bytes, begin: Ints, end: Ints) -> None:
+        self._data, self._bytes = data, np.frombuffer(data, dtype=np.uint8)
+        self._begin, self._end = begin, end
+
+    def __len__(self) -> int:
+        return len(self._begin)
+
+    @overload
+    def __getitem__(self, i: int) -> str: ...
+    @overload
+    def __getitem__(self, i: slice) -> Sequence[str]: ...
+    def __getitem__(self, i: int | slice) -> str | Sequence[str]:
+        if isinstance(i, slice):
+            return list(Cells(self._data, self._begin[i], self._end[i]))
+        return self._data[int(self._begin[i]) : int(self._end[i])].decode("utf-8", "replace")
+
+    def __iter__(self) -> Iterator[str]:
+        places = zip(self._begin.tolist(), self._end.tolist(), strict=True)
+        if self._data.isascii():
+            text = self._data.decode("ascii")
+            return iter([text[begin:end] for begin, end in places])
+        data = self._data
+        return iter([data[begin:end].decode("utf-8", "replace") for begin, end in places])
+
+    def numbers(self) -> tuple[Array, NDArray[np.bool_]]:
+        """Plain numbers, digits with a sign or a point, and which are such; 0 where not."""
+        return numbers_in(self._bytes, self._begin, self._end)
+
+    @property
+    def lengths(self) -> Ints:
+        return self._end - self._begin
+
+    def letters(self, rows: Ints, width: int) -> NDArray[np.uint8]:
+        """The letters of words that have so many, a row each."""
+        return self._bytes[self._begin[rows][:, None] + np.arange(width)]
+
+
+def numbers_in(data: Bytes, begin: Ints, end: Ints) -> tuple[Array, NDArray[np.bool_]]:
+    """Numbers that are written in plain digits between these places, with a sign or a point, and which are such.
+
+    A whole number of so few digits divided by a power of ten is the double that is closest to the decimal.
+    """
+    if len(begin) == 0 or len(data) == 0:
+        return np.zeros(len(begin)), np.zeros(len(begin), dtype=np.bool_)
+    last = len(data) - 1
+    negative = (data[np.minimum(begin, last)] == _MINUS) & (end > begin)
+    start = begin + negative
+    length = end - start
+    plain = (length > 0) & (length <= MOST_DIGITS)
+    value = np.zeros(len(start), dtype=np.int64)
+    after = np.full(len(start), -1, dtype=np.int64)  # digits after the point; -1: there is none
+    points = False
+    for place in range(int(length[plain].max(initial=0))):
+        letter = data[np.minimum(start + place, last)].astype(np.int64)
+        here = place < length
+        digit = letter - _ZERO
+        is_digit = (digit >= 0) & (digit <= 9)
+        wrong = here & ~is_digit
+        if wrong.any():
+            point = wrong & (letter == _POINT) & (after < 0) & (length > 1)
+            plain &= ~(wrong & ~point)
+            after[point] = 0
+            points = points or bool(point.any())
+        counted = here & is_digit
+        value = np.where(counted, 10 * value + digit, value)
+        if points:
+            after += counted & (after >= 0) & ~(wrong)
+    result = np.where(negative, -value, value).astype(np.float64)
+    if points:
+        result /= 10.0 ** np.maximum(after, 0)
+    return np.where(plain, result, 0.0), plain
+
+
+class Lines:
+    """The lines of a file from a place on, and their fields.
+
+    `apart` takes the text of a line that is not plain, and gives its fields, `width` of them, or what is wrong with it
+    and what would be right. Lines that hold only blanks do not count.
+    """
+
+    def __init__(
+        self,
+        data: bytes,
+        mark: str,
+        width: int,
+        apart: Callable[[str], list[str] | tuple[str, str]],
+        ledger: Ledger,
+        *,
+        begin: int = 0,
+        line: int = 1,
+        quotes: bool = False,
+        comment: str = "",
+    ) -> None:
+        self.width, self.damaged = width, list[tuple[int, str, str]]()
+        letters = np.frombuffer(data, dtype=np.uint8)[begin:]
+        marks = np.flatnonzero((letters == ord(mark)) | (letters == _NEWLINE))
+        if len(letters) and letters[-1] != _NEWLINE:
+            marks = np.append(marks, len(letters))  # the last line ends with the file
+        if len(letters) == 0:
+            marks = np.empty(0, dtype=np.int64)
+        ends = np.flatnonzero((marks == len(letters)) | (letters[np.minimum(marks, len(letters) - 1)] == _NEWLINE))
+        first = np.concatenate([[0], ends[:-1] + 1]).astype(np.int64) if len(ends) else np.empty(0, np.int64)
+        starts = np.concatenate([[0], marks[ends[:-1]] + 1]).astype(np.int64) if len(ends) else first
+        odd = ends - first + 1 != width
+        stops = marks[ends]
+        if quotes:
+            odd[np.searchsorted(stops, np.flatnonzero(letters == _QUOTE))] = True
+        if not data.isascii():
+            odd[np.searchsorted(stops, np.flatnonzero(letters >= _LETTERS))] = True
+        if comment:
+            odd |= letters[np.minimum(starts, len(letters) - 1)] == ord(comment)
+        self._begin, self._marks = begin, marks
+        regular = np.flatnonzero(~odd)
+        self._first, self._starts = first[regular], starts[regular]
+        self._data, self._extra = data, bytearray()
+        self._odd: list[list[int]] = []
+        others, records = [], len(regular)
+        for i in np.flatnonzero(odd).tolist():
+            text = self._text(begin + int(starts[i]), begin + int(stops[i]), ledger)
+            if not text.strip() or (comment and text.startswith(comment)):
+                continue
+            records += 1
+            fields = apart(text)
+            if isinstance(fields, tuple):
+                self.damaged.append((line + i, *fields))
+            else:
+                self._keep(fields)
+                others.append(i)
+        self.records = records
+        rows = np.concatenate([regular, np.array(others, dtype=np.int64)])
+        self._order = np.argsort(rows, kind="stable") if others else None
+        self.place = line + (rows if self._order is None else rows[self._order])
+        self._returns = bool(len(letters)) and b"\r" in data
+        self._whole = data + bytes(self._extra) if self._extra else data
+
+    def _text(self, begin: int, end: int, ledger: Ledger) -> str:
+        piece = self._data[begin:end]
+        try:
+            return piece.decode("utf-8").rstrip("\r")
+        except UnicodeDecodeError:
+            text = piece.decode("utf-8", "replace").rstrip("\r")
+            if text.strip():
+                ledger.repair(NOT_UTF_8)
+            return text
+
+    def _keep(self, fields: list[str]) -> None:
+        """Fields that were taken apart, written down behind the file."""
+        bounds = [len(self._data) + len(self._extra)]
+        for field in fields:
+            self._extra += field.encode("utf-8", "replace")
+            bounds.append(len(self._data) + len(self._extra))
+        self._odd.append(bounds)
+
+    def column(self, k: int) -> Cells:
+        """The k-th field of every line that has the right number of them, in the file's order."""
+        begin = self._starts if k == 0 else self._marks[self._first + k - 1] + 1
+        end = self._marks[self._first + k]
+        if k == self.width - 1 and self._returns and len(end):
+            letters = np.frombuffer(self._data, dtype=np.uint8)[self._begin :]
+            while True:
+                ended = (end > begin) & (letters[np.maximum(end - 1, 0)] == _RETURN)
+                if not ended.any():
+                    break
+                end = end - ended
+        begin, end = begin + self._begin, end + self._begin
+        if self._order is not None:
+            bounds = np.array(self._odd, dtype=np.int64).reshape(-1, self.width + 1)
+            begin = np.concatenate([begin, bounds[:, k]])[self._order]
+            end = np.concatenate([end, bounds[:, k + 1]])[self._order]
+        return Cells(self._whole, begin, end)
+
+
+def header_of(data: bytes, ledger: Ledger) -> tuple[int, str, int]:
+    """Number and text of the first line that is not blank, and where the next one begins."""
+    begin, line = 0, 1
+    while begin < len(data):
+        end = data.find(b"\n", begin)
+        end = len(data) if end < 0 else end
+        piece = data[begin:end]
+        text = piece.decode("utf-8", "replace").rstrip("\r")
+        if text.strip():
+            if "\N{REPLACEMENT CHARACTER}" in text and not _is_utf_8(piece):
+                ledger.repair(NOT_UTF_8)
+            return line, text, min(end + 1, len(data))
+        begin, line = end + 1, line + 1
+    raise ledger.error("is empty")
+
+
+def _is_utf_8(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
