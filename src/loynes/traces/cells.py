@@ -23,12 +23,20 @@ MOST_DIGITS = 15  # so many digits are exact in a double
 _NEWLINE, _RETURN, _MINUS, _POINT, _ZERO, _QUOTE, _LETTERS = 10, 13, 45, 46, 48, 34, 128
 
 
+# Words longer than this are compared as Python does.
+MOST_LETTERS = 256
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+# The letters that count of eight, by how many a word has.
+_MASKS = np.array([(1 << 8 * count) - 1 for count in range(9)], dtype="<u8")
+
+
 class Cells(Sequence[str]):
-    """One field of every line: a column of words that are not cut out yet."""
+    """One field of every line: a column of words that are not cut out yet. `data` goes on eight bytes longer."""
 
     def __init__(self, data: bytes, begin: Ints, end: Ints) -> None:
         self._data, self._bytes = data, np.frombuffer(data, dtype=np.uint8)
         self._begin, self._end = begin, end
+        self._codes: tuple[Ints, Ints] | None = None
 
     def __len__(self) -> int:
         return len(self._begin)
@@ -39,20 +47,60 @@ class Cells(Sequence[str]):
     def __getitem__(self, i: slice) -> Sequence[str]: ...
     def __getitem__(self, i: int | slice) -> str | Sequence[str]:
         if isinstance(i, slice):
-            return list(Cells(self._data, self._begin[i], self._end[i]))
+            return Cells(self._data, self._begin[i], self._end[i])
         return self._data[int(self._begin[i]) : int(self._end[i])].decode("utf-8", "replace")
 
     def __iter__(self) -> Iterator[str]:
-        places = zip(self._begin.tolist(), self._end.tolist(), strict=True)
-        if self._data.isascii():
-            text = self._data.decode("ascii")
-            return iter([text[begin:end] for begin, end in places])
-        data = self._data
-        return iter([data[begin:end].decode("utf-8", "replace") for begin, end in places])
+        code, first = self.codes()
+        words = [self[i] for i in first.tolist()]
+        return map(words.__getitem__, code.tolist())
+
+    def codes(self) -> tuple[Ints, Ints]:
+        """Equal words have the same number, from 0; and the first row of each."""
+        if self._codes is None:
+            self._codes = self._numbered()
+        return self._codes
+
+    def _numbered(self) -> tuple[Ints, Ints]:
+        lengths = self.lengths
+        longest = int(lengths.max(initial=0))
+        if longest <= MOST_LETTERS:
+            value = lengths.astype(np.uint64)
+            for place in range(0, longest, 8):
+                value = (value ^ self._eight(place)) * _FACTOR
+                value ^= value >> np.uint64(29)
+            _, first, code = np.unique(value, return_index=True, return_inverse=True)
+            code = code.reshape(-1)
+            # That no two words happen to share a value is looked at, not hoped for.
+            like = self.at(first[code])
+            if np.array_equal(like.lengths, lengths) and all(
+                np.array_equal(like._eight(place), self._eight(place)) for place in range(0, longest, 8)
+            ):
+                return code.astype(np.int64), first.astype(np.int64)
+        number_of: dict[str, int] = {}
+        found = [number_of.setdefault(self[i], len(number_of)) for i in range(len(self))]
+        code = np.array(found, dtype=np.int64)
+        return code, np.unique(code, return_index=True)[1].astype(np.int64)
+
+    def _eight(self, place: int) -> NDArray[np.uint64]:
+        """Eight letters of every word from a place on, 0 beyond its end, as one number."""
+        left = np.clip(self.lengths - place, 0, 8)
+        window = np.lib.stride_tricks.sliding_window_view(self._bytes, 8)
+        letters = window[np.minimum(self._begin + place, len(window) - 1)]
+        return np.ascontiguousarray(letters).view("<u8")[:, 0] & _MASKS[left]
+
+    def holds(self, letter: str) -> NDArray[np.bool_]:
+        """Which words have a letter in them."""
+        found = np.flatnonzero(self._bytes == ord(letter))
+        return np.asarray(np.searchsorted(found, self._begin) < np.searchsorted(found, self._end))
 
     def numbers(self) -> tuple[Array, NDArray[np.bool_]]:
         """Plain numbers, digits with a sign or a point, and which are such; 0 where not."""
         return numbers_in(self._bytes, self._begin, self._end)
+
+    def at(self, rows: Ints) -> Cells:
+        """The words of these rows alone."""
+        return Cells(self._data, self._begin[rows], self._end[rows])
 
     @property
     def lengths(self) -> Ints:
@@ -159,7 +207,7 @@ class Lines:
         self._order = np.argsort(rows, kind="stable") if others else None
         self.place = line + (rows if self._order is None else rows[self._order])
         self._returns = bool(len(letters)) and b"\r" in data
-        self._whole = data + bytes(self._extra) if self._extra else data
+        self._whole = b"".join([data, self._extra, bytes(8)])
 
     def _text(self, begin: int, end: int, ledger: Ledger) -> str:
         piece = self._data[begin:end]

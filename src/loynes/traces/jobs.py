@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.errors import UsageError
+from loynes.traces.cells import Cells
 from loynes.traces.gather import gather
 from loynes.traces.ledger import Ledger, quoted
 from loynes.traces.readers.register import Asked
 from loynes.traces.trace import Array, Trace
 from loynes.traces.units import chosen, resource_named, unit_named
-from loynes.traces.words import Bad, Words, durations_of, numbers_of, sizes_of, stamps_of
+from loynes.traces.words import Bad, Words, distinct, durations_of, numbered, numbers_of, sizes_of, stamps_of
 
 CANCELLED = "cancelled before it ran"
 REQUESTED_INSTEAD = "allocated processors missing: requested ones taken"
@@ -128,28 +129,23 @@ class Jobs:
         if "wait" not in self.values:
             self.values["wait"] = start - self.value("submit")
 
-    def once_each(self, keys: Sequence[str]) -> None:
-        """Jobs by these keys: a run that is told twice counts once; earlier runs count if all runs are asked for."""
-        if len(set(keys)) == len(keys):
+    def once_each(self, *keys: Words) -> None:
+        """Jobs by these columns: a run that is told twice counts once; earlier runs count if all runs are asked for."""
+        rows = np.flatnonzero(self.alive)
+        job = numbered(*keys)[rows]
+        if len(np.unique(job)) == len(job):
             return
-        rows = np.flatnonzero(self.alive).tolist()
-        start = self.value("start" if "start" in self.values else "submit").tolist()
+        start = self.value("start" if "start" in self.values else "submit")[rows]
+        # Jobs one after the other, the runs of each in turn; equal ones as they are in the file.
+        order = np.lexsort((np.arange(len(rows)), start, job))
+        job, start, rows = job[order], start[order], rows[order]
+        same = job[1:] == job[:-1]
         twice, earlier = (np.zeros(len(self), dtype=np.bool_) for _ in range(2))
-        seen: dict[tuple[str, float], int] = {}
-        last: dict[str, int] = {}
-        for i in rows:
-            run = keys[i], start[i]
-            if run[1] == run[1] and run in seen:
-                twice[i] = True
-                continue
-            seen[run] = i
-            before = last.get(keys[i])
-            if before is None or not start[i] < start[before]:
-                last[keys[i]] = i
-            earlier[i] = True
-        earlier[list(last.values())] = False
+        twice[rows[1:][same & (start[1:] == start[:-1])]] = True
         self.drop(twice, TOLD_TWICE)
         if self.asked.duplicates == "last":
+            # Runs without a start are at the end, and never ran.
+            earlier[rows[:-1][same & ~np.isnan(start[1:])]] = True
             self.drop(earlier, EARLIER_RUN)
 
     def trace(
@@ -221,7 +217,7 @@ def label_of(words: Words) -> NDArray[Any]:
     """One value a job: numbers stay, all else is text."""
     if isinstance(words, np.ndarray) and words.dtype.kind in "iufbU":
         return words
-    texts = [str(word) for word in words]
-    if texts and 4 * len(texts) * max(map(len, texts)) > WIDE:
-        return np.array(texts, dtype=np.object_)
-    return np.array(texts, dtype=np.str_)
+    texts, code = distinct(words) if isinstance(words, Cells) else ([str(word) for word in words], None)
+    wide = 4 * len(words) * max(map(len, texts), default=0) > WIDE
+    labels = np.array(texts, dtype=np.object_ if wide else np.str_)
+    return labels if code is None else labels[code]

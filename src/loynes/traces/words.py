@@ -60,7 +60,7 @@ def _converted(words: Words, reader: Callable[[str], float], by_word: bool = Fal
         values, plain = words.numbers()
         others = np.flatnonzero(~plain)
         bad = np.zeros(len(values), dtype=np.bool_)
-        values[others], bad[others] = by_distinct_word([words[i] for i in others.tolist()], reader)
+        values[others], bad[others] = by_distinct_word(words.at(others), reader)
         return values, bad
     known = None if by_word else _as_array(words)
     if known is not None:
@@ -92,24 +92,43 @@ def _texts(words: Words) -> Sequence[str]:
     return list(words) if isinstance(words, Cells) else words
 
 
-def by_distinct_word(words: Sequence[str], reader: Callable[[str], float]) -> tuple[Array, Bad]:
+def distinct(words: Words) -> tuple[list[str], NDArray[np.int64]]:
+    """The words that occur, and which of them each one is."""
+    if isinstance(words, Cells):
+        code, first = words.codes()
+        return [words[i] for i in first.tolist()], code
+    number_of: dict[str, int] = {}
+    for word in _texts(words):
+        if word not in number_of:
+            number_of[word] = len(number_of)
+    return list(number_of), np.fromiter(map(number_of.__getitem__, _texts(words)), np.int64, len(words))
+
+
+def by_distinct_word(words: Words, reader: Callable[[str], float]) -> tuple[Array, Bad]:
     """Each word that occurs is read once."""
-    value_of: dict[str, float] = dict.fromkeys(words, math.nan)
-    wrong = set()
-    for word in value_of:
+    texts, code = distinct(words)
+    values, bad = np.full(len(texts), np.nan), np.zeros(len(texts), dtype=np.bool_)
+    for i, word in enumerate(texts):
         try:
-            value_of[word] = reader(word)
+            values[i] = reader(word)
         except (ValueError, OverflowError):
-            wrong.add(word)
-    values = np.fromiter(map(value_of.__getitem__, words), dtype=np.float64, count=len(words))
-    return values, flagged(words, wrong)
+            bad[i] = True
+    return values[code], bad[code]
 
 
-def flagged(words: Sequence[str], those: set[str]) -> Bad:
-    """Which words are among those."""
-    if not those:
-        return np.zeros(len(words), dtype=np.bool_)
-    return np.fromiter(map(those.__contains__, words), dtype=np.bool_, count=len(words))
+def which(words: Words, test: Callable[[str], bool]) -> Bad:
+    """The words that pass a test, to which each is put once."""
+    texts, code = distinct(words)
+    return np.array([test(word) for word in texts], dtype=np.bool_)[code]
+
+
+def numbered(*columns: Words) -> NDArray[np.int64]:
+    """The same number for rows that are equal in all these columns."""
+    number = distinct(columns[0])[1]
+    for words in columns[1:]:
+        texts, code = distinct(words)
+        number = np.unique(number * len(texts) + code, return_inverse=True)[1].reshape(-1)
+    return number
 
 
 def stamps_of(words: Words) -> tuple[Array, Bad, Bad, Bad]:
@@ -142,24 +161,19 @@ def _stamps_in(words: Cells) -> tuple[Array, Bad, Bad, Bad]:
     return _other_stamps(words, values, np.flatnonzero(~plain & ~naive), naive)
 
 
-def _other_stamps(
-    words: Sequence[str], values: Array, rows: NDArray[np.int64], naive: Bad
-) -> tuple[Array, Bad, Bad, Bad]:
+def _other_stamps(words: Words, values: Array, rows: NDArray[np.int64], naive: Bad) -> tuple[Array, Bad, Bad, Bad]:
     """Numbers, stamps with offsets and whatever else is in these rows, each word read once."""
+    texts, code = distinct(words.at(rows) if isinstance(words, Cells) else [words[i] for i in rows.tolist()])
     bad, zoned = (np.zeros(len(values), dtype=np.bool_) for _ in range(2))
-    read: dict[str, tuple[float, bool | None] | None] = {}
-    for i in rows.tolist():
-        word = words[i]
-        if word not in read:
-            try:
-                read[word] = stamp(word)
-            except (ValueError, OverflowError):
-                read[word] = None
-        found = read[word]
-        if found is None:
-            values[i], bad[i] = math.nan, True
-        else:
-            values[i], zoned[i], naive[i] = found[0], found[1] is True, found[1] is False
+    read, flags = np.full(len(texts), np.nan), np.zeros((3, len(texts)), dtype=np.bool_)
+    for i, word in enumerate(texts):
+        try:
+            read[i], offset = stamp(word)
+            flags[1:, i] = offset is True, offset is False
+        except (ValueError, OverflowError):
+            flags[0, i] = True
+    values[rows] = read[code]
+    bad[rows], zoned[rows], naive[rows] = flags[:, code]
     return values, bad, zoned, naive
 
 

@@ -9,7 +9,7 @@ from loynes.traces.ledger import Ledger
 from loynes.traces.readers.register import Asked, reader
 from loynes.traces.readers.tables import csv_columns
 from loynes.traces.trace import Trace
-from loynes.traces.words import Bad, Words, flagged, numbers_of
+from loynes.traces.words import Bad, Words, numbers_of, which
 
 STILL_RUNNING = "still running when the log ended: counted until then"
 START_INSTEAD = "submission not recorded: start taken"
@@ -78,4 +78,4 @@ def _is_pai(line: bytes) -> bool:
 
 
 def _among(words: Words, *those: str) -> Bad:
-    return flagged(list(words), set(those))
+    return which(words, lambda word: word in those)

@@ -62,7 +62,7 @@ def read_lsf(data: bytes, ledger: Ledger, asked: Asked) -> Trace:
     jobs.labels = {name: columns[name] for name in ("user", "queue", "project")}
     jobs.derive()
     jobs.drop(jobs.value("start") == 0, NEVER_STARTED)
-    jobs.once_each(list(map("\0".join, zip(columns["job"], columns["index"], strict=True))))
+    jobs.once_each(columns["job"], columns["index"])
     return jobs.trace("lsf", standard="cpu", origin=0.0)
 
 

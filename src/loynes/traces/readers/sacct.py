@@ -6,13 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from loynes.traces.cells import Lines, header_of
+from loynes.traces.cells import Cells, Lines, header_of
 from loynes.traces.jobs import CANCELLED, MIXED, NEVER_STARTED, REQUESTED_INSTEAD, UNFINISHED, Jobs
 from loynes.traces.ledger import Ledger
 from loynes.traces.readers.register import Asked, reader
 from loynes.traces.trace import Array, Trace
-from loynes.traces.words import Bad, Words, by_distinct_word, flagged, mebibytes, numbers_of
+from loynes.traces.words import Bad, Words, by_distinct_word, distinct, mebibytes, numbers_of, which
 
 __all__ = ["CANCELLED", "MIXED", "NEVER_STARTED", "REQUESTED_INSTEAD", "UNFINISHED", "read_sacct", "tres_of"]
 
@@ -138,21 +139,22 @@ class _Log:
 
     def __init__(self, columns: Mapping[str, Words], table: _Header, jobs: Jobs) -> None:
         self._columns, self._table, self._jobs = columns, table, jobs
-        self._states = list(columns["state"]) if "state" in columns else None
+        self._told = np.zeros(len(jobs), dtype=np.bool_)  # by AllocTRES, and so ReqTRES does not count
 
     def trace(self) -> Trace:
         columns, table, jobs = self._columns, self._table, self._jobs
-        ids = list(columns["jobid"]) if "jobid" in columns else None
+        ids = columns.get("jobid")
         if ids is not None:
-            jobs.drop(np.fromiter(("." in word for word in ids), np.bool_, len(ids)), STEP)
+            jobs.drop(_holding(ids, "."), STEP)
         jobs.drop(self._in_state(*_GOING_ON), UNFINISHED)
         for ours, theirs in (("submit", table.submit), ("eligible", table.eligible), ("start", "start"),
                              ("end", "end" if table.elapsed is None else None), ("service", table.elapsed),
                              ("wait", table.wait), ("need", table.need)):  # fmt: skip
             if theirs is not None and theirs in columns:
                 jobs.put(ours, columns[theirs], theirs)
-        jobs.labels = {ours: _stated(self._states or ()) if theirs == "state" else columns[theirs]
-                       for ours, theirs in table.labels.items()}  # fmt: skip
+        jobs.labels = {ours: columns[theirs] for ours, theirs in table.labels.items()}
+        if "state" in columns:
+            jobs.labels["state"] = _stated(columns["state"])
         self._resources()
         jobs.derive()
         nothing = ~(jobs.value("service") > 0)
@@ -160,16 +162,15 @@ class _Log:
         if "start" in jobs.values:
             jobs.drop(nothing & np.isnan(jobs.value("start")), NEVER_STARTED)
         if ids is not None:
-            clusters = columns.get("cluster")
-            jobs.once_each(ids if clusters is None else list(map("\0".join, zip(clusters, ids, strict=True))))
+            jobs.once_each(*(columns[name] for name in ("cluster", "jobid") if name in columns))
             self._together(ids)
         return jobs.trace("sacct", standard=table.standard, origin=0.0, none_is_wrong=True)
 
     def _in_state(self, *beginnings: str) -> Bad:
-        words = self._states
+        words = self._columns.get("state")
         if words is None:
             return np.zeros(len(self._jobs), dtype=np.bool_)
-        return flagged(words, {word for word in set(words) if word.strip().upper().startswith(beginnings)})
+        return which(words, lambda word: word.strip().upper().startswith(beginnings))
 
     def _resources(self) -> None:
         """From the columns of single numbers, and what else AllocTRES tells, or else ReqTRES."""
@@ -207,41 +208,40 @@ class _Log:
 
     def _tres(self) -> dict[str, Array]:
         """Units of everything that AllocTRES tells of, or ReqTRES where that is empty."""
-        lists = [list(self._columns[name]) for name in self._table.tres]
-        if not lists:
-            return {}
-        words = lists[0] if len(lists) == 1 else [a or b for a, b in zip(*lists, strict=True)]
-        found = {}
-        wrong = set()
-        for word in set(words):
-            try:
-                found[word] = tres_of(word)
-            except (ValueError, OverflowError):
-                wrong.add(word)
-                found[word] = {}
-        self._jobs.damage(flagged(words, wrong), words, self._table.tres[0], "like cpu=4,mem=16G,node=1,gres/gpu=8")
-        kinds = sorted({kind for one in found.values() for kind in one}, key=_rank)
-        return {
-            kind: np.fromiter((found[word].get(kind, 0.0) for word in words), np.float64, len(words)) for kind in kinds
-        }
+        columns = [self._columns[name] for name in self._table.tres]
+        total: dict[str, Array] = {}
+        for words, name in zip(columns, self._table.tres, strict=True):
+            texts, code = distinct(words)
+            found, bad = list[dict[str, float]](), np.zeros(len(texts), dtype=np.bool_)
+            for i, word in enumerate(texts):
+                try:
+                    found.append(tres_of(word))
+                except (ValueError, OverflowError):
+                    found.append({})
+                    bad[i] = True
+            empty = np.array([not word.strip() for word in texts], dtype=np.bool_)[code]
+            self._jobs.damage(bad[code] & ~self._told, words, name, "like cpu=4,mem=16G,node=1,gres/gpu=8")
+            for kind in sorted({kind for one in found for kind in one}, key=_rank):
+                units = np.array([one.get(kind, 0.0) for one in found])[code]
+                total[kind] = np.where(self._told, total.get(kind, 0.0), units)
+            self._told |= ~empty
+        return dict(sorted(total.items(), key=lambda item: _rank(item[0])))
 
     def _memory(self, words: Words) -> Array:
         """ReqMem in MiB: of the job, or (before Slurm 21.08) of each of its nodes (n) or processors (c)."""
-        texts = list(words)
-        values, _ = by_distinct_word(texts, lambda word: mebibytes(word.rstrip("nc")))
-        by = {letter: flagged(texts, {word for word in set(texts) if word.endswith(letter)}) for letter in "nc"}
+        values, _ = by_distinct_word(words, lambda word: mebibytes(word.rstrip("nc")))
         for letter, kind in (("n", "node"), ("c", "cpu")):
-            values = np.where(by[letter], values * self._jobs.demand.get(kind, np.ones(len(values))), values)
+            each = which(words, lambda word, letter=letter: word.endswith(letter))  # type: ignore[misc]
+            values = np.where(each, values * self._jobs.demand.get(kind, np.ones(len(values))), values)
         return values
 
-    def _together(self, ids: Sequence[str]) -> None:
+    def _together(self, ids: Words) -> None:
         """Components of a heterogeneous job start together: one job that needs what they all do, for the longest."""
         jobs = self._jobs
         groups: dict[tuple[str, float], list[int]] = {}
         submit = jobs.value("submit").tolist()
-        for i in np.flatnonzero(jobs.alive).tolist():
-            if "+" in ids[i]:
-                groups.setdefault((ids[i].partition("+")[0], submit[i]), []).append(i)
+        for i in np.flatnonzero(jobs.alive & _holding(ids, "+")).tolist():
+            groups.setdefault((str(ids[i]).partition("+")[0], submit[i]), []).append(i)
         rest = np.zeros(len(jobs), dtype=np.bool_)
         for first, *others in groups.values():
             members = [first, *others]
@@ -290,7 +290,11 @@ def _rank(kind: str) -> tuple[int, str]:
     return (usual.index(kind) if kind in usual else len(usual), kind)
 
 
-def _stated(words: Sequence[str]) -> list[str]:
+def _stated(words: Words) -> NDArray[np.str_]:
     """Without who cancelled a job: "CANCELLED by 1000" is a state and somebody's number."""
-    known = {word: word.split(" by ")[0] for word in set(words)}
-    return [known[word] for word in words]
+    texts, code = distinct(words)
+    return np.array([word.split(" by ")[0] for word in texts], dtype=np.str_)[code]
+
+
+def _holding(words: Words, letter: str) -> Bad:
+    return words.holds(letter) if isinstance(words, Cells) else which(words, lambda word: letter in word)

@@ -11,7 +11,7 @@ from loynes.traces.jobs import NEVER_STARTED, Jobs
 from loynes.traces.ledger import Ledger
 from loynes.traces.readers.register import BEGINNING, Asked, reader
 from loynes.traces.trace import Array, Trace
-from loynes.traces.words import Words
+from loynes.traces.words import Words, by_distinct_word, which
 
 TASK = "task of a parallel job, which has a line of its own"
 
@@ -22,7 +22,7 @@ LEAST_FIELDS = 36
 LABELS = ("queue", "user", "group", "project", "department", "account", "failed")
 # Beyond this, times are milliseconds, as Univa's are.
 MILLISECONDS = 1e11
-_LIMIT = re.compile(r"\bh_rt=(\d+)")
+_LIMIT = re.compile(r"\bh_rt=(\d{1,15})")
 
 
 def _recognises(beginning: bytes) -> bool:
@@ -61,12 +61,12 @@ def read_sge(data: bytes, ledger: Ledger, asked: Asked) -> Trace:
         jobs.put(name, columns[name])
         jobs.values[name] = _seconds(jobs.value(name))
     jobs.put("cpu", columns["slots"], "slots")
-    jobs.values["requested_time"] = _limits(list(columns["category"]))
+    jobs.values["requested_time"] = by_distinct_word(columns["category"], _limit)[0]
     jobs.labels = {name: columns[name] for name in LABELS}
-    jobs.drop(np.array([word not in ("", "NONE") for word in columns["parallel_task"]], dtype=np.bool_), TASK)
+    jobs.drop(which(columns["parallel_task"], lambda word: word not in ("", "NONE")), TASK)
     jobs.derive()
     jobs.drop(np.isnan(jobs.value("start")), NEVER_STARTED)
-    jobs.once_each(list(map(".".join, zip(columns["job"], columns["task"], strict=True))))
+    jobs.once_each(columns["job"], columns["task"])
     return jobs.trace("sge", standard="cpu", origin=0.0)
 
 
@@ -83,7 +83,7 @@ def _seconds(times: Array) -> Array:
     return np.where(times == 0, np.nan, times)
 
 
-def _limits(categories: list[str]) -> Array:
-    """Run times that were asked for: h_rt, in seconds."""
-    known = {text: float(match[1][:15]) if (match := _LIMIT.search(text)) else np.nan for text in set(categories)}
-    return np.fromiter(map(known.__getitem__, categories), np.float64, len(categories))
+def _limit(category: str) -> float:
+    """The run time that was asked for: h_rt, in seconds."""
+    match = _LIMIT.search(category)
+    return float(match[1]) if match else np.nan
