@@ -169,16 +169,14 @@ class Lines:
     ) -> None:
         self.width, self.damaged = width, list[tuple[int, str, str]]()
         letters = np.frombuffer(data, dtype=np.uint8)[begin:]
-        marks = np.flatnonzero((letters == ord(mark)) | (letters == _NEWLINE))
-        if len(letters) and letters[-1] != _NEWLINE:
-            marks = np.append(marks, len(letters))  # the last line ends with the file
-        if len(letters) == 0:
-            marks = np.empty(0, dtype=np.int64)
-        ends = np.flatnonzero((marks == len(letters)) | (letters[np.minimum(marks, len(letters) - 1)] == _NEWLINE))
-        first = np.concatenate([[0], ends[:-1] + 1]).astype(np.int64) if len(ends) else np.empty(0, np.int64)
-        starts = np.concatenate([[0], marks[ends[:-1]] + 1]).astype(np.int64) if len(ends) else first
+        newlines, marks = letters == _NEWLINE, letters == ord(mark)
+        marks = np.flatnonzero(marks | newlines)
+        stops = np.flatnonzero(newlines)
+        if len(letters) and letters[-1] != _NEWLINE:  # the last line ends with the file
+            marks, stops = np.append(marks, len(letters)), np.append(stops, len(letters))
+        ends = np.searchsorted(marks, stops)
+        first, starts = (np.concatenate([[0], last[:-1] + 1]).astype(np.int64)[: len(ends)] for last in (ends, stops))
         odd = ends - first + 1 != width
-        stops = marks[ends]
         if quotes:
             odd[np.searchsorted(stops, np.flatnonzero(letters == _QUOTE))] = True
         if not data.isascii():

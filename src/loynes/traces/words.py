@@ -83,7 +83,7 @@ def _as_array(words: Words) -> Array | None:
         values = np.fromiter(map(float, words), dtype=np.float64, count=len(words))
     except ValueError:
         return None
-    return None if any("_" in word for word in words) else values  # Python reads 1_0, logs do not write it
+    return None if "_" in "".join(words) else values  # Python reads 1_0, logs do not write it
 
 
 def _texts(words: Words) -> Sequence[str]:
@@ -123,11 +123,10 @@ def which(words: Words, test: Callable[[str], bool]) -> Bad:
 
 
 def numbered(*columns: Words) -> NDArray[np.int64]:
-    """The same number for rows that are equal in all these columns."""
-    number = distinct(columns[0])[1]
-    for words in columns[1:]:
-        texts, code = distinct(words)
-        number = np.unique(number * len(texts) + code, return_inverse=True)[1].reshape(-1)
+    """The same number, from 0, for rows that are equal in all these columns."""
+    number, *others = (words.codes()[0] if isinstance(words, Cells) else distinct(words)[1] for words in columns)
+    for code in others:
+        number = np.unique(number * (code.max(initial=0) + 1) + code, return_inverse=True)[1].reshape(-1)
     return number
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import islice
+from types import NoneType
+from typing import Any
+
 import numpy as np
 
 from loynes.traces.jobs import CANCELLED, NEVER_STARTED, UNFINISHED, Jobs
@@ -10,7 +14,8 @@ from loynes.traces.objects import number_in, objects_of, text_in
 from loynes.traces.readers.register import Asked, reader
 from loynes.traces.trace import Array, Trace
 
-IDLE, RUNNING, REMOVED, COMPLETED = 1, 2, 3, 4
+REMOVED, COMPLETED = 3, 4
+AT_A_TIME = 256  # objects, so few that they stay in the processor's cache
 NUMBERS = (
     "QDate", "JobStartDate", "JobCurrentStartDate", "CompletionDate", "RemoteWallClockTime", "JobStatus", "MaxHosts",
     "RequestCpus", "CpusProvisioned", "RequestGPUs", "GPUsProvisioned", "RequestMemory", "MemoryProvisioned",
@@ -33,28 +38,38 @@ def _recognises(beginning: bytes) -> bool:
     recognises=_recognises,
 )
 def read_htcondor(data: bytes, ledger: Ledger, asked: Asked) -> Trace:
-    numbers: list[float] = []
     ids, place, damaged = list[str](), list[int](), list[tuple[int, str, str]]()
     labels: dict[str, list[str]] = {name: [] for name in LABELS}
-    for where, job in objects_of(data, ledger, damaged):
-        get = job.get
-        if "QDate" not in job:
-            damaged.append((where, "no QDate", "a job of HTCondor's history"))
-            continue
-        for name in NUMBERS:
-            value = get(name)
-            if value is None:
-                value = get(ALSO[name]) if name in ALSO else None
-            numbers.append(value if value.__class__ is int and -(2**53) < value < 2**53 else number_in(value))
-        ids.append(f"{get('ClusterId')}.{get('ProcId')}.{text_in(get('GlobalJobId'))}")
+    parts: dict[str, list[Array]] = {name: [] for name in NUMBERS}
+    found = objects_of(data, ledger, damaged)
+    while some := list(islice(found, AT_A_TIME)):
+        known = [one for one in some if "QDate" in one[1]]
+        damaged += [(where, "no QDate", "a job of HTCondor's history") for where, job in some if "QDate" not in job]
+        place += [where for where, _ in known]
+        ids += [f"{job.get('ClusterId')}.{job.get('ProcId')}.{job.get('GlobalJobId')}" for _, job in known]
         for name, theirs in LABELS.items():
-            labels[name].append(text_in(get(theirs)))
-        place.append(where)
-    table = np.array(numbers, dtype=np.float64).reshape(-1, len(NUMBERS)).T
-    columns = dict(zip(NUMBERS, table, strict=True))
+            labels[name] += [text_in(job.get(theirs)) for _, job in known]
+        for name, column in parts.items():
+            values = [job.get(name) for _, job in known]
+            if name in ALSO and None in values:
+                values = [
+                    job.get(ALSO[name]) if value is None else value
+                    for value, (_, job) in zip(values, known, strict=True)
+                ]
+            column.append(_numbers(values))
+    columns = {name: np.concatenate(column) if column else np.empty(0) for name, column in parts.items()}
     jobs = Jobs(ledger, asked, place, len(place) + len(damaged), damaged)
     jobs.labels = {name: words for name, words in labels.items() if any(words)}
     return _trace(columns, ids, jobs)
+
+
+def _numbers(values: list[Any]) -> Array:
+    if set(map(type, values)) <= {int, float, NoneType}:
+        try:
+            return np.array(values, dtype=np.float64)  # nothing is NaN
+        except OverflowError:
+            pass
+    return np.array(list(map(number_in, values)), dtype=np.float64)
 
 
 def _trace(columns: dict[str, Array], ids: list[str], jobs: Jobs) -> Trace:

@@ -14,13 +14,23 @@ from loynes.traces.trace import Trace
 
 NOT_FINISHED_JOB = "record of another kind than JOB_FINISH"
 
+_PLAIN = r' "[^"]*"'
 _TEXT = r' "[^"]*(?:""[^"]*)*"'  # a quote inside a string is written twice
-# Up to the hosts that a job ran on; then, where they can be read, its project, processors and place in an array.
-_RECORD = re.compile(
-    r'"JOB_FINISH" "[^"]*" (\S+) (\S+) \S+ \S+ (\S+) (\S+) \S+ \S+ (\S+) "([^"]*)" "([^"]*)"'
-    rf"(?:{_TEXT}){{9}} \d+(?:{_TEXT})* (\d+)((?: \"[^\"]*\")*) (\d+)"
-)
-_REST = re.compile(rf" \S+{_TEXT}{_TEXT}(?: -?[\d.]+){{19}}{_TEXT} \"([^\"]*)\" -?\d+ (\d+){_TEXT}{_TEXT} (\d+)")
+
+
+def _patterns(text: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Up to the hosts that a job ran on; then, where they can be read, its project, processors and place in an array.
+
+    Repeated parts are written out: so they match several times as fast.
+    """
+    head = r'"JOB_FINISH" "[^"]*" ([^ ]+) ([^ ]+) [^ ]+ [^ ]+ ([^ ]+) ([^ ]+) [^ ]+ [^ ]+ ([^ ]+) "([^"]*)" "([^"]*)"'
+    hosts = rf"(?: 0|(?: \d+(?:{text})*)) \d+((?: \"[^\"]*\")*) \d+"
+    rest = " [^ ]+" + 2 * text + 19 * r" [^ ]+" + text + r' "([^"]*)" [^ ]+ (\d+)' + 2 * text + r" (\d+)"
+    return re.compile(head + 9 * text + hosts), re.compile(rest)
+
+
+_RECORD, _REST = _patterns(_PLAIN)
+_ANY_RECORD, _ANY_REST = _patterns(_TEXT)
 _GPUS = re.compile(r"ngpus\w*=(\d{1,9}(?:\.\d*)?)")
 FIELDS = ("end", "job", "asked", "submit", "start", "user", "queue", "hosts", "project", "most", "index", "gpus")
 
@@ -39,7 +49,7 @@ def read_lsf(data: bytes, ledger: Ledger, asked: Asked) -> Trace:
     match_record, match_rest = _RECORD.match, _REST.match
     for line, text in lines_of(data, ledger):
         records += 1
-        match = match_record(text)
+        match = match_record(text) or _ANY_RECORD.match(text)
         if match is None:
             if text.startswith('"') and not text.startswith('"JOB_FINISH"') and text.count('"') > 1:
                 ledger.skip(NOT_FINISHED_JOB)
@@ -47,8 +57,8 @@ def read_lsf(data: bytes, ledger: Ledger, asked: Asked) -> Trace:
                 right = 'one that begins "JOB_FINISH" "version" and has as many fields as it says'
                 damaged.append((line, "a record that cannot be read", right))
             continue
-        end, job, want, submit, start, user, queue, _, hosts, _ = match.groups()
-        rest = match_rest(text, match.end())
+        end, job, want, submit, start, user, queue, hosts = match.groups()
+        rest = match_rest(text, match.end()) or _ANY_REST.match(text, match.end())
         project, most, index = ("", "", f"line {line}") if rest is None else rest.groups()
         gpus = _GPUS.search(text) if "ngpus" in text else None
         words += (end, job, want, submit, start, user, queue, hosts, project, most, index, gpus[1] if gpus else "0")

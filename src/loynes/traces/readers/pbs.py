@@ -9,8 +9,10 @@ import numpy as np
 from loynes.traces.jobs import NEVER_STARTED, Jobs
 from loynes.traces.ledger import Ledger
 from loynes.traces.readers.register import Asked, reader
+from loynes.traces.templates import Learnt, Templates
 from loynes.traces.text import lines_of
 from loynes.traces.trace import Trace
+from loynes.traces.words import by_distinct_word
 
 NO_END = "record of another event than a job's end"
 WHOLE_ARRAY = "array as a whole: its tasks are jobs of their own"
@@ -37,7 +39,7 @@ _SLOTS = re.compile(r"/(\d+)-(\d+)|\*(\d+)")
 def read_pbs(data: bytes, ledger: Ledger, asked: Asked) -> Trace:
     words: list[str] = []
     ids, place, damaged = list[str](), list[int](), list[tuple[int, str, str]]()
-    records = 0
+    records, fields = 0, Templates(_values, _learn).fields
     for line, text in lines_of(data, ledger):
         records += 1
         parts = text.split(";", 3)
@@ -54,7 +56,7 @@ def read_pbs(data: bytes, ledger: Ledger, asked: Asked) -> Trace:
         if "[]" in job:
             ledger.skip(WHOLE_ARRAY)
             continue
-        words += _values(message)
+        words += fields(message)
         ids.append(job)
         place.append(line)
     columns = {name: words[i :: len(KEYS)] for i, name in enumerate(KEYS)}
@@ -68,6 +70,16 @@ def _values(message: str) -> list[str]:
     found = dict([pair.split("=", 1) for pair in message.split(" ") if "=" in pair])
     get = found.get
     return [get(key, "") for key in KEYS]
+
+
+def _learn(message: str) -> Learnt | None:
+    """The same names in the same order, and no quotes nor blanks in values."""
+    names = [pair.partition("=")[0] for pair in message.split(" ")]
+    if "'" in message or "=" not in message or len(set(names)) < len(names) or not all(names):
+        return None
+    wanted = [name for name in names if name in KEYS]
+    parts = [re.escape(name) + ('="?([^ "]*)"?' if name in KEYS else "=[^ ]*") for name in names]
+    return " ".join(parts), tuple(wanted.index(key) + 1 if key in wanted else 0 for key in KEYS)
 
 
 def _trace(columns: dict[str, list[str]], ids: list[str], jobs: Jobs) -> Trace:
@@ -98,22 +110,21 @@ def _resources(columns: dict[str, list[str]], jobs: Jobs) -> None:
     jobs.put("gpu", counts["ngpus"], "Resource_List.ngpus")
     jobs.put("mem", columns["Resource_List.mem"], "Resource_List.mem", plain=2.0**-20)
     cpu, gpu = jobs.demand["cpu"], jobs.demand["gpu"]
-    told: dict[str, tuple[float, float]] = {}
-    for i in np.flatnonzero(~(cpu > 0) | ~(gpu > 0)).tolist():
-        spec = specs[i] or chunks[i]
-        if spec not in told:
-            told[spec] = _of_nodes(spec)
-        slots, gpus = told[spec]
-        if not cpu[i] > 0:
-            on = _slots(hosts[i])
-            cpu[i] = on if on > 0 else slots
-        if not gpu[i] > 0:
-            gpu[i] = gpus
-    jobs.demand["node"] = np.where(jobs.demand["node"] > 0, jobs.demand["node"], [_hosts(text) for text in hosts])
-    if not np.any(gpu > 0):
-        del jobs.demand["gpu"]
-    if not np.any(jobs.demand["mem"] > 0):
-        del jobs.demand["mem"]
+    if not (cpu > 0).all() or not (gpu > 0).all():
+        specs = [spec or chunk for spec, chunk in zip(specs, chunks, strict=True)]
+        slots, _ = by_distinct_word(specs, lambda text: _of_nodes(text)[0])
+        gpus, _ = by_distinct_word(specs, lambda text: _of_nodes(text)[1])
+        if not (cpu > 0).all():
+            on, _ = by_distinct_word(hosts, _slots)
+            cpu = np.where(cpu > 0, cpu, np.where(on > 0, on, slots))
+        gpu = np.where(gpu > 0, gpu, gpus)
+    node = jobs.demand["node"]
+    if not (node > 0).all():
+        node = np.where(node > 0, node, by_distinct_word(hosts, _hosts)[0])
+    jobs.demand |= {"cpu": cpu, "node": node, "gpu": gpu}
+    for kind in ("gpu", "mem"):
+        if not np.any(jobs.demand[kind] > 0):
+            del jobs.demand[kind]
 
 
 def _of_nodes(text: str) -> tuple[float, float]:

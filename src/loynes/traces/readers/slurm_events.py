@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import re
+from itertools import pairwise
 
 import numpy as np
 
 from loynes.traces.jobs import Jobs
 from loynes.traces.ledger import Ledger
 from loynes.traces.readers.register import Asked, reader
+from loynes.traces.templates import Learnt, Templates
 from loynes.traces.text import lines_of
-from loynes.traces.times import duration
+from loynes.traces.times import duration, number
 from loynes.traces.trace import Trace
-from loynes.traces.words import by_distinct_word, mebibytes, numbers_of
+from loynes.traces.words import by_distinct_word, mebibytes
 
 NO_JOB = "event that submits no job"
 
@@ -42,30 +44,18 @@ _GPUS = re.compile(r"gpu(?::[A-Za-z][\w.-]*)?(?::(\d{1,9}))?(?:\(.*\))?$")
 def read_slurm_events(data: bytes, ledger: Ledger, asked: Asked) -> Trace:
     words: list[str] = []
     place, damaged, records = list[int](), list[tuple[int, str, str]](), 0
-    empty = [""] * len(FIELDS)
+    fields = Templates(_values, _learn).fields
     for line, text in lines_of(data, ledger):
         if text.lstrip().startswith("#"):
             continue
         records += 1
-        event, bar, job = text.partition("|")
-        if not bar or "-dt" not in event:
-            damaged.append((line, "no event", "-dt SECONDS -e submit_batch_job | options of sbatch"))
-            continue
-        if "submit_batch_job" not in event:
+        if "submit_batch_job" not in text and "|" in text and "-dt" in text:
             ledger.skip(NO_JOB)
-            continue
-        fields = empty.copy()
-        fields[0] = _after(event.split(), "-dt")
-        parts = iter(job.split())
-        for word in parts:
-            if word in _PLACE:
-                fields[_PLACE[word]] = next(parts, "")
-            elif word[:2] == "--" and "=" in word:
-                option, _, value = word.partition("=")
-                if option in _PLACE:
-                    fields[_PLACE[option]] = value
-        words += fields
-        place.append(line)
+        elif "|" not in text or "-dt" not in text:
+            damaged.append((line, "no event", "-dt SECONDS -e submit_batch_job | options of sbatch"))
+        else:
+            words += fields(text)
+            place.append(line)
     columns = {name: words[i :: len(FIELDS)] for i, name in enumerate(FIELDS)}
     jobs = Jobs(ledger, asked, place, records, damaged)
     jobs.put("submit", columns["submit"], "-dt")
@@ -78,16 +68,57 @@ def read_slurm_events(data: bytes, ledger: Ledger, asked: Asked) -> Trace:
     return jobs.trace("slurm-events")
 
 
-def _after(words: list[str], option: str) -> str:
-    place = words.index(option) + 1 if option in words else len(words)
-    return words[place] if place < len(words) else ""
+def _values(text: str) -> list[str]:
+    """What a line says of FIELDS."""
+    event, _, job = text.partition("|")
+    fields = [""] * len(FIELDS)
+    before = event.split()
+    fields[0] = dict(pairwise(before)).get("-dt", "")
+    parts = iter(job.split())
+    for word in parts:
+        if word in _PLACE:
+            fields[_PLACE[word]] = next(parts, "")
+        elif word[:2] == "--" and "=" in word:
+            option, _, value = word.partition("=")
+            if option in _PLACE:
+                fields[_PLACE[option]] = value
+    return fields
+
+
+def _learn(text: str) -> Learnt | None:
+    """The same options in the same order; the values of those that are wanted may differ, and what is no option."""
+    parts, places, words = [], dict[int, int](), text.split()
+    if not words or words[0] != "-dt" or "|" not in words:
+        return None
+    value_of = 0  # the field that the next word is the value of, from 1
+    for i, word in enumerate(words):
+        option, equals, _ = word.partition("=")
+        known = _PLACE.get(option) if i > words.index("|") else 0 if word == "-dt" else None
+        if value_of:
+            places[value_of - 1] = len(places) + 1
+            parts.append(r"([^\s|]+)")
+            value_of = 0
+        elif known is not None and (equals != "") == option.startswith("--"):
+            if known in places:
+                return None
+            if equals:
+                places[known] = len(places) + 1
+                parts.append(re.escape(option) + r"=(\S*)")
+            else:
+                parts.append(re.escape(word))
+                value_of = known + 1
+        else:
+            parts.append(re.escape(word))
+    if value_of:
+        return None
+    return r"\s*" + r"\s+".join(parts) + r"\s*", tuple(places.get(i, 0) for i in range(len(FIELDS)))
 
 
 def _resources(columns: dict[str, list[str]], jobs: Jobs) -> None:
     """As sbatch counts: a task has a processor unless told otherwise, a job a task, and as many nodes as it takes."""
     count = {}
     for name in ("nodes", "tasks", "each", "on_a_node"):
-        values, bad = numbers_of([word.partition("-")[0] or word for word in columns[name]])
+        values, bad = by_distinct_word(columns[name], lambda word: number(word.partition("-")[0] or word))
         jobs.damage(bad, columns[name], name, "a number")
         count[name] = values
     nodes, tasks, each, on_a_node = count.values()
@@ -95,7 +126,7 @@ def _resources(columns: dict[str, list[str]], jobs: Jobs) -> None:
     tasks = np.where(tasks > 0, tasks, np.where(nodes > 0, nodes, 1.0) * np.where(on_a_node > 0, on_a_node, 1.0))
     nodes = np.where(nodes > 0, nodes, np.ceil(np.where(on_a_node > 0, tasks / on_a_node, 1.0)))
     jobs.demand["node"], jobs.demand["cpu"] = nodes, tasks * each
-    by_node, _ = by_distinct_word([a or b for a, b in zip(columns["gres"], columns["gpus_node"], strict=True)], _gpus)
+    by_node = by_distinct_word(columns["gres"], _gpus)[0] + by_distinct_word(columns["gpus_node"], _gpus)[0]
     of_job, _ = by_distinct_word(columns["gpus"], lambda text: _gpus(text and f"gpu:{text}"))
     gpus = np.where(of_job > 0, of_job, by_node * nodes)
     if np.any(gpus > 0):
