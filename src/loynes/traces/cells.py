@@ -87,7 +87,7 @@ class Cells(Sequence[str]):
         left = np.clip(self.lengths - place, 0, 8)
         window = np.lib.stride_tricks.sliding_window_view(self._bytes, 8)
         letters = window[np.minimum(self._begin + place, len(window) - 1)]
-        return np.ascontiguousarray(letters).view("<u8")[:, 0] & _MASKS[left]
+        return np.asarray(np.ascontiguousarray(letters).view("<u8")[:, 0] & _MASKS[left], dtype=np.uint64)
 
     def holds(self, letter: str) -> NDArray[np.bool_]:
         """Which words have a letter in them."""
@@ -108,7 +108,7 @@ class Cells(Sequence[str]):
 
     def letters(self, rows: Ints, width: int) -> NDArray[np.uint8]:
         """The letters of words that have so many, a row each."""
-        return self._bytes[self._begin[rows][:, None] + np.arange(width)]
+        return np.asarray(self._bytes[self._begin[rows][:, None] + np.arange(width)])
 
 
 def numbers_in(data: Bytes, begin: Ints, end: Ints) -> tuple[Array, NDArray[np.bool_]]:

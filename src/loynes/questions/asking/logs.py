@@ -67,14 +67,15 @@ class AboutLog(Question):
     def subject(self) -> str:
         return _source(self.trace)
 
-    def recorded(self) -> Trace:
-        """The workload, as it was read."""
+    def recorded(self, resources: tuple[str, ...] = ()) -> Trace:
+        """The workload, as it was read: jobs that need servers, or any of these resources."""
         return read_trace(
             self.trace,
             format=self.format,
             columns=self.columns,
             strict=self.strict,
             unit=self.unit,
+            resources=resources,
             duplicates=self.duplicates,
         )
 

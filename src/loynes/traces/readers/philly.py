@@ -61,7 +61,7 @@ def read_philly(data: bytes, ledger: Ledger, asked: Asked) -> Trace:
     np.minimum.at(start, of, np.where(np.isnan(begin), np.inf, begin))
     jobs.values["start"] = np.where(np.isfinite(start), start, np.nan)
     jobs.demand["gpu"] = np.array(gpus, dtype=np.float64)
-    jobs.labels = dict(labels) | {"nodes": np.array(nodes)}
+    jobs.labels = {**labels, "nodes": np.array(nodes)}
     ledger.repair(SEVERAL_ATTEMPTS, int(np.count_nonzero((count > 1) & jobs.alive)))
     jobs.derive()
     jobs.drop(np.isnan(jobs.value("start")), NEVER_STARTED)
