@@ -42,9 +42,9 @@ class AskReplay(AboutLog):
 
     `trace` is a job log, or what `read_trace` reads. `servers` is by default what the log's header says; jobs that need
     more are skipped and counted. With `resources`, such as {"cpu": 640, "gpu": 64}, jobs need what the log says of
-    each, and start when there is enough of all. `classes` names a label of the trace to group jobs by, instead of their need.
-    `windows` is how many equal windows of time the series has (24). Time averages are over the time from the first
-    submission to the last end. Policies are those of `simulate`; those that believe in run times believe in the
+    each, and start when there is enough of all. `classes` names a label of the trace to group jobs by, instead of their
+    need. `windows` is how many equal windows of time the series has (24). Time averages are over the time from the
+    first submission to the last end. Policies are those of `simulate`; those that believe in run times believe in the
     requested ones where the log has them, and else in the true ones; or in `inflation` times the true ones.
     """
 

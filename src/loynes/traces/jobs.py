@@ -131,22 +131,29 @@ class Jobs:
 
     def once_each(self, *keys: Words) -> None:
         """Jobs by these columns: a run that is told twice counts once; earlier runs count if all runs are asked for."""
-        rows = np.flatnonzero(self.alive)
-        job = numbered(*keys)[rows]
-        if np.bincount(job, minlength=1).max() <= 1:
+        number = numbered(*keys)
+        if np.bincount(number[self.alive], minlength=1).max() <= 1:
             return
-        start = self.value("start" if "start" in self.values else "submit")[rows]
-        # Jobs one after the other, the runs of each in turn; equal ones as they are in the file.
-        order = np.lexsort((np.arange(len(rows)), start, job))
-        job, start, rows = job[order], start[order], rows[order]
-        same = job[1:] == job[:-1]
+        rows, same, later = self._runs(number)
         twice, earlier = (np.zeros(len(self), dtype=np.bool_) for _ in range(2))
-        twice[rows[1:][same & (start[1:] == start[:-1])]] = True
+        twice[rows[1:][same & ~later]] = True
         self.drop(twice, TOLD_TWICE)
         if self.asked.duplicates == "last":
-            # Runs without a start are at the end, and never ran.
-            earlier[rows[:-1][same & ~np.isnan(start[1:])]] = True
+            rows, same, later = self._runs(number)
+            earlier[rows[:-1][same & later]] = True
             self.drop(earlier, EARLIER_RUN)
+
+    def _runs(self, number: NDArray[np.int64]) -> tuple[NDArray[np.int64], Bad, Bad]:
+        """Rows, job after job and run after run; whether the next is of the same job, and not of the same run.
+
+        Runs without a start never were: they come first, and are all different.
+        """
+        rows = np.flatnonzero(self.alive)
+        start = self.value("start" if "start" in self.values else "submit")[rows]
+        when = np.where(np.isnan(start), -np.inf, start)
+        order = np.lexsort((rows, when, number[rows]))
+        job, start, rows = number[rows][order], start[order], rows[order]
+        return rows, job[1:] == job[:-1], start[1:] != start[:-1]
 
     def trace(
         self,

@@ -7,13 +7,15 @@ import numpy as np
 from loynes.traces.jobs import UNFINISHED
 from loynes.traces.ledger import Ledger
 from loynes.traces.readers.register import Asked, reader
-from loynes.traces.readers.tables import csv_columns
+from loynes.traces.readers.tables import csv_columns, must_have
 from loynes.traces.trace import Trace
 from loynes.traces.words import Bad, Words, numbers_of, which
 
 STILL_RUNNING = "still running when the log ended: counted until then"
 START_INSTEAD = "submission not recorded: start taken"
 
+OPENB = {"submit": "creation_time", "start": "scheduled_time", "end": "deletion_time", "cpu_milli": "cpu_milli",
+         "mem": "memory_mib", "gpu": "num_gpu", "gpu_milli": "gpu_milli"}  # fmt: skip
 PAI = ("job_name", "task_name", "inst_num", "status", "start_time", "end_time", "plan_cpu", "plan_mem", "plan_gpu",
        "gpu_type")  # fmt: skip
 _PAI_STATES = (b"Terminated", b"Failed", b"Running", b"Waiting", b"Interrupted")
@@ -28,10 +30,9 @@ _PAI_STATES = (b"Terminated", b"Failed", b"Running", b"Waiting", b"Interrupted")
     rank=3,
 )
 def read_openb(data: bytes, ledger: Ledger, asked: Asked) -> Trace:
-    _, columns, jobs = csv_columns(data, ledger, asked)
-    for ours, theirs in (("submit", "creation_time"), ("start", "scheduled_time"), ("end", "deletion_time"),
-                         ("cpu_milli", "cpu_milli"), ("mem", "memory_mib"), ("gpu", "num_gpu"),
-                         ("gpu_milli", "gpu_milli")):  # fmt: skip
+    names, columns, jobs = csv_columns(data, ledger, asked)
+    must_have(OPENB.values(), names, ledger)
+    for ours, theirs in OPENB.items():
         jobs.put(ours, columns[theirs], theirs)
     # A part of one GPU, or several whole ones.
     jobs.demand["gpu_milli"] = jobs.demand["gpu"] * jobs.demand["gpu_milli"]

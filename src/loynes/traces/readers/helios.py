@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from loynes.traces.ledger import Ledger
 from loynes.traces.readers.register import Asked, reader
-from loynes.traces.readers.tables import csv_columns, find, from_names
+from loynes.traces.readers.tables import csv_columns, find, from_names, must_have
 from loynes.traces.trace import Trace
 
 COLUMNS = {"gpu_num", "cpu_num", "node_num", "submit_time", "duration", "queue"}
@@ -23,6 +23,7 @@ COLUMNS = {"gpu_num", "cpu_num", "node_num", "submit_time", "duration", "queue"}
 )
 def read_helios(data: bytes, ledger: Ledger, asked: Asked) -> Trace:
     names, columns, jobs = csv_columns(data, ledger, asked)
+    must_have(["queue"], names, ledger)
     column_of = find(names, asked, ledger)
     column_of.setdefault("wait", "queue")
     if column_of["wait"] == "queue":

@@ -24,6 +24,7 @@ LABELS = {"user": "user", "group": "group", "queue": "queue", "account": "accoun
 KEYS = (*TIMES, *(f"Resource_List.{name}" for name in ASKED), "exec_host", *LABELS.values())
 _RECORD = re.compile(rb"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d;[A-Za-z]{1,2};")
 _QUOTED = re.compile(r"""=(?:"([^"]*)"|'([^']*)')""")
+_BLANK = "\x1f"  # a blank inside quotes, while fields are told apart by blanks
 _SLOTS = re.compile(r"/(\d+)-(\d+)|\*(\d+)")
 
 
@@ -66,10 +67,9 @@ def read_pbs(data: bytes, ledger: Ledger, asked: Asked) -> Trace:
 def _values(message: str) -> list[str]:
     """What a record says of KEYS; values with blanks are quoted."""
     if '"' in message or "'" in message:
-        message = _QUOTED.sub(lambda match: "=" + (match[1] or match[2] or "").replace(" ", "_"), message)
+        message = _QUOTED.sub(lambda match: "=" + (match[1] or match[2] or "").replace(" ", _BLANK), message)
     found = dict([pair.split("=", 1) for pair in message.split(" ") if "=" in pair])
-    get = found.get
-    return [get(key, "") for key in KEYS]
+    return [found.get(key, "").replace(_BLANK, " ") for key in KEYS]
 
 
 def _learn(message: str) -> Learnt | None:

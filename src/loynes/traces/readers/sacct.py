@@ -156,13 +156,14 @@ class _Log:
         if "state" in columns:
             jobs.labels["state"] = _stated(columns["state"])
         self._resources()
+        if ids is not None:
+            jobs.once_each(*(columns[name] for name in ("cluster", "jobid") if name in columns))
         jobs.derive()
         nothing = ~(jobs.value("service") > 0)
         jobs.drop(nothing & self._in_state("CANCELLED"), CANCELLED)
         if "start" in jobs.values:
             jobs.drop(nothing & np.isnan(jobs.value("start")), NEVER_STARTED)
         if ids is not None:
-            jobs.once_each(*(columns[name] for name in ("cluster", "jobid") if name in columns))
             self._together(ids)
         return jobs.trace("sacct", standard=table.standard, origin=0.0, none_is_wrong=True)
 

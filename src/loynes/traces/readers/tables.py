@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -171,6 +171,13 @@ def find(names: Sequence[str], asked: Asked, ledger: Ledger) -> dict[str, str]:
     if not {"need", *RESOURCES} & set(column_of):
         raise ledger.error(f"no column 'need'; there are: {_listed(names)} (name it with need=COLUMN)")
     return column_of
+
+
+def must_have(needed: Iterable[str], names: Sequence[str], ledger: Ledger) -> None:
+    """Refuse a file without columns that its format always has."""
+    for name in needed:
+        if name not in names:
+            raise ledger.error(f"no column {name!r}; there are: {_listed(names)}")
 
 
 def _listed(names: Sequence[str]) -> str:
