@@ -85,9 +85,7 @@ class Cells(Sequence[str]):
     def _eight(self, place: int) -> NDArray[np.uint64]:
         """Eight letters of every word from a place on, 0 beyond its end, as one number."""
         left = np.clip(self.lengths - place, 0, 8)
-        window = np.lib.stride_tricks.sliding_window_view(self._bytes, 8)
-        letters = window[np.minimum(self._begin + place, len(window) - 1)]
-        return np.asarray(np.ascontiguousarray(letters).view("<u8")[:, 0] & _MASKS[left], dtype=np.uint64)
+        return np.asarray(_eights(self._data, self._begin + place) & _MASKS[left], dtype=np.uint64)
 
     def holds(self, letter: str) -> NDArray[np.bool_]:
         """Which words have a letter in them."""
@@ -107,8 +105,15 @@ class Cells(Sequence[str]):
         return self._end - self._begin
 
     def letters(self, rows: Ints, width: int) -> NDArray[np.uint8]:
-        """The letters of words that have so many, a row each."""
-        return np.asarray(self._bytes[self._begin[rows][:, None] + np.arange(width)])
+        """The letters of words that have so many: all first ones, all second ones, ..."""
+        begin = self._begin[rows]
+        return np.array([self._bytes[begin + place] for place in range(width)])
+
+
+def _eights(data: bytes, begin: Ints) -> NDArray[np.uint64]:
+    """Eight bytes from each of these places on, as one number; where the file ends before, those before its end."""
+    every = np.ndarray((len(data) - 7,), "<u8", data, strides=(1,))
+    return np.asarray(every[np.minimum(begin, len(every) - 1)], dtype=np.uint64)
 
 
 def numbers_in(data: Bytes, begin: Ints, end: Ints) -> tuple[Array, NDArray[np.bool_]]:
@@ -125,12 +130,16 @@ def numbers_in(data: Bytes, begin: Ints, end: Ints) -> tuple[Array, NDArray[np.b
     plain = (length > 0) & (length <= MOST_DIGITS)
     value = np.zeros(len(start), dtype=np.int64)
     after = np.full(len(start), -1, dtype=np.int64)  # digits after the point; -1: there is none
-    points = False
+    points, shortest = False, int(length.min())
     for place in range(int(length[plain].max(initial=0))):
-        letter = data[np.minimum(start + place, last)].astype(np.int64)
+        letter = data[np.minimum(start + place, last)]
+        digit = letter - np.uint8(_ZERO)  # beyond 9 for whatever is no digit
+        is_digit = digit <= 9
+        if place < shortest and not points and is_digit.all():
+            value *= 10
+            value += digit
+            continue
         here = place < length
-        digit = letter - _ZERO
-        is_digit = (digit >= 0) & (digit <= 9)
         wrong = here & ~is_digit
         if wrong.any():
             point = wrong & (letter == _POINT) & (after < 0) & (length > 1)
@@ -140,7 +149,7 @@ def numbers_in(data: Bytes, begin: Ints, end: Ints) -> tuple[Array, NDArray[np.b
         counted = here & is_digit
         value = np.where(counted, 10 * value + digit, value)
         if points:
-            after += counted & (after >= 0) & ~(wrong)
+            after += counted & (after >= 0)
     result = np.where(negative, -value, value).astype(np.float64)
     if points:
         result /= 10.0 ** np.maximum(after, 0)
@@ -150,31 +159,31 @@ def numbers_in(data: Bytes, begin: Ints, end: Ints) -> tuple[Array, NDArray[np.b
 class Lines:
     """The lines of a file from a place on, and their fields.
 
-    `apart` takes the text of a line that is not plain, and gives its fields, `width` of them, or what is wrong with it
-    and what would be right. Lines that hold only blanks do not count.
+    Between fields is any of the `marks`; a plain line has `width` fields. Where not all of them are wanted, `wanted`
+    says which, and what each begins with, which is cut off; -1: plain lines do not have it. `apart` takes the text of a
+    line that is not plain, and gives its (wanted) fields, or what is wrong with it and what would be right. Lines that
+    hold only blanks do not count.
     """
 
     def __init__(
         self,
         data: bytes,
-        mark: str,
+        marks: str,
         width: int,
-        apart: Callable[[str], list[str] | tuple[str, str]],
+        apart: Callable[[str], list[str] | tuple[str, str] | None],
         ledger: Ledger,
         *,
         begin: int = 0,
         line: int = 1,
         quotes: bool = False,
         comment: str = "",
+        wanted: Sequence[tuple[int, bytes]] | None = None,
     ) -> None:
         self.width, self.damaged = width, list[tuple[int, str, str]]()
+        self._wanted = [(k, b"") for k in range(width)] if wanted is None else list(wanted)
+        self._data, self._begin = data, begin
         letters = np.frombuffer(data, dtype=np.uint8)[begin:]
-        newlines, marks = letters == _NEWLINE, letters == ord(mark)
-        marks = np.flatnonzero(marks | newlines)
-        stops = np.flatnonzero(newlines)
-        if len(letters) and letters[-1] != _NEWLINE:  # the last line ends with the file
-            marks, stops = np.append(marks, len(letters)), np.append(stops, len(letters))
-        ends = np.searchsorted(marks, stops)
+        self._marks, ends, stops = _places(data, marks, begin)
         first, starts = (np.concatenate([[0], last[:-1] + 1]).astype(np.int64)[: len(ends)] for last in (ends, stops))
         odd = ends - first + 1 != width
         if quotes:
@@ -183,29 +192,45 @@ class Lines:
             odd[np.searchsorted(stops, np.flatnonzero(letters >= _LETTERS))] = True
         if comment:
             odd |= letters[np.minimum(starts, len(letters) - 1)] == ord(comment)
-        self._begin, self._marks = begin, marks
+        self._returns = b"\r" in data
+        self._first, self._starts = first[~odd], starts[~odd]
+        odd[np.flatnonzero(~odd)[~self._begin_right()]] = True
         regular = np.flatnonzero(~odd)
         self._first, self._starts = first[regular], starts[regular]
-        self._data, self._extra = data, bytearray()
+        self._extra = bytearray()
         self._odd: list[list[int]] = []
-        others, records = [], len(regular)
+        others, self.records = [], len(regular)
         for i in np.flatnonzero(odd).tolist():
             text = self._text(begin + int(starts[i]), begin + int(stops[i]), ledger)
             if not text.strip() or (comment and text.startswith(comment)):
                 continue
-            records += 1
+            self.records += 1
             fields = apart(text)
             if isinstance(fields, tuple):
                 self.damaged.append((line + i, *fields))
-            else:
+            elif fields is not None:
                 self._keep(fields)
                 others.append(i)
-        self.records = records
         rows = np.concatenate([regular, np.array(others, dtype=np.int64)])
         self._order = np.argsort(rows, kind="stable") if others else None
         self.place = line + (rows if self._order is None else rows[self._order])
-        self._returns = bool(len(letters)) and b"\r" in data
         self._whole = b"".join([data, self._extra, bytes(8)])
+
+    def _begin_right(self) -> NDArray[np.bool_]:
+        """Which lines have, in every wanted field, what it must begin with."""
+        right = np.ones(len(self._first), dtype=np.bool_)
+        if len(self._data) < 8 or not any(beginning for _, beginning in self._wanted):
+            return right
+        for k, beginning in self._wanted:
+            if k < 0 or not beginning:
+                continue
+            begin, end = self._bounds(k)
+            right &= end - begin >= len(beginning)
+            for place in range(0, len(beginning), 8):
+                part = beginning[place : place + 8]
+                found = _eights(self._data, begin + (self._begin + place))
+                right &= (found & _MASKS[len(part)]) == int.from_bytes(part, "little")
+        return right
 
     def _text(self, begin: int, end: int, ledger: Ledger) -> str:
         piece = self._data[begin:end]
@@ -225,23 +250,39 @@ class Lines:
             bounds.append(len(self._data) + len(self._extra))
         self._odd.append(bounds)
 
-    def column(self, k: int) -> Cells:
-        """The k-th field of every line that has the right number of them, in the file's order."""
-        begin = self._starts if k == 0 else self._marks[self._first + k - 1] + 1
-        end = self._marks[self._first + k]
+    def _bounds(self, k: int) -> tuple[Ints, Ints]:
+        """Where a field of the plain lines begins and ends."""
+        begin = self._starts if k == 0 else self._marks[self._first + (k - 1)] + 1
+        return begin, self._marks[self._first + k]
+
+    def column(self, i: int) -> Cells:
+        """The i-th wanted field of every line that could be taken apart, in the file's order."""
+        k, beginning = self._wanted[i]
+        begin, end = (self._starts, self._starts) if k < 0 else self._bounds(k)
         if k == self.width - 1 and self._returns and len(end):
             letters = np.frombuffer(self._data, dtype=np.uint8)[self._begin :]
-            while True:
-                ended = (end > begin) & (letters[np.maximum(end - 1, 0)] == _RETURN)
-                if not ended.any():
-                    break
+            while (ended := (end > begin) & (letters[np.maximum(end - 1, 0)] == _RETURN)).any():
                 end = end - ended
-        begin, end = begin + self._begin, end + self._begin
+        begin, end = begin + self._begin + (len(beginning) if k >= 0 else 0), end + self._begin
         if self._order is not None:
-            bounds = np.array(self._odd, dtype=np.int64).reshape(-1, self.width + 1)
-            begin = np.concatenate([begin, bounds[:, k]])[self._order]
-            end = np.concatenate([end, bounds[:, k + 1]])[self._order]
+            bounds = np.array(self._odd, dtype=np.int64).reshape(-1, len(self._wanted) + 1)
+            begin = np.concatenate([begin, bounds[:, i]])[self._order]
+            end = np.concatenate([end, bounds[:, i + 1]])[self._order]
         return Cells(self._whole, begin, end)
+
+
+def _places(data: bytes, marks: str, begin: int) -> tuple[Ints, Ints, Ints]:
+    """Where marks and line ends are, which of these are line ends, and where."""
+    table = bytearray(256)
+    for mark in marks.encode():
+        table[mark] = 1
+    table[_NEWLINE] = 1
+    size = len(data) - begin
+    places = np.flatnonzero(np.frombuffer(data.translate(bytes(table)), dtype=np.bool_)[begin:])
+    stops = np.flatnonzero(np.frombuffer(data, dtype=np.uint8)[begin:] == _NEWLINE)
+    if size and data[-1] != _NEWLINE:  # the last line ends with the file
+        places, stops = np.append(places, size), np.append(stops, size)
+    return places, np.searchsorted(places, stops), stops
 
 
 def header_of(data: bytes, ledger: Ledger) -> tuple[int, str, int]:

@@ -143,7 +143,7 @@ def stamps_of(words: Words) -> tuple[Array, Bad, Bad, Bad]:
     rows = np.flatnonzero(np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)) == STAMP)
     block = "".join(texts if len(rows) == len(texts) else [texts[i] for i in rows.tolist()])
     if len(rows) and block.isascii():
-        letters = np.frombuffer(block.encode(), dtype=np.uint8).reshape(-1, STAMP)
+        letters = np.ascontiguousarray(np.frombuffer(block.encode(), dtype=np.uint8).reshape(-1, STAMP).T)
         seconds, right = _usual_stamps(letters)
         values[rows[right]], naive[rows[right]] = seconds[right], True
     return _other_stamps(texts, values, np.flatnonzero(~naive), naive)
@@ -177,13 +177,15 @@ def _other_stamps(words: Words, values: Array, rows: NDArray[np.int64], naive: B
 
 
 def _usual_stamps(letters: NDArray[np.uint8]) -> tuple[Array, Bad]:
-    """Seconds since 1970 of stamps like 2024-03-01T12:00:00, a letter a column, and which are such."""
-    digit = letters[:, _DIGITS].astype(np.int64) - ord("0")
-    right = ((digit >= 0) & (digit <= 9)).all(axis=1)
+    """Seconds since 1970 of stamps like 2024-03-01T12:00:00, a letter a row, and which are such."""
+    right = np.ones(letters.shape[1], dtype=np.bool_)
     for place, marks in ((4, "-"), (7, "-"), (10, "T "), (13, ":"), (16, ":")):
-        right &= np.any([letters[:, place] == ord(mark) for mark in marks], axis=0)
-    year = 1000 * digit[:, 0] + 100 * digit[:, 1] + 10 * digit[:, 2] + digit[:, 3]
-    month, day, hour, minute, second = (10 * digit[:, k] + digit[:, k + 1] for k in range(4, 14, 2))
+        right &= np.any([letters[place] == ord(mark) for mark in marks], axis=0)
+    digits = letters - np.uint8(ord("0"))  # beyond 9 for whatever is no digit
+    for place in _DIGITS:
+        right &= digits[place] <= 9
+    two = {place: 10 * digits[place].astype(np.int64) + digits[place + 1] for place in (0, 2, 5, 8, 11, 14, 17)}
+    year, month, day, hour, minute, second = 100 * two[0] + two[2], *(two[place] for place in (5, 8, 11, 14, 17))
     right &= (year >= 1) & (month >= 1) & (month <= 12) & (hour < 24) & (minute < 60) & (second < 60)
     months = np.where(right, 12 * (year - 1970) + month - 1, 0)
     begin, end = (_first_day(months + k) for k in (0, 1))

@@ -6,13 +6,12 @@ import re
 
 import numpy as np
 
-from loynes.traces.jobs import NEVER_STARTED, Jobs
+from loynes.traces.cells import Lines
+from loynes.traces.jobs import NEVER_STARTED, Jobs, label_of
 from loynes.traces.ledger import Ledger
-from loynes.traces.readers.register import Asked, reader
-from loynes.traces.templates import Learnt, Templates
-from loynes.traces.text import lines_of
-from loynes.traces.trace import Trace
-from loynes.traces.words import by_distinct_word
+from loynes.traces.readers.register import BEGINNING, Asked, reader
+from loynes.traces.trace import Array, Trace
+from loynes.traces.words import Words, by_distinct_word, distinct, which
 
 NO_END = "record of another event than a job's end"
 WHOLE_ARRAY = "array as a whole: its tasks are jobs of their own"
@@ -38,30 +37,42 @@ _SLOTS = re.compile(r"/(\d+)-(\d+)|\*(\d+)")
     recognises=lambda beginning: _RECORD.match(beginning) is not None,
 )
 def read_pbs(data: bytes, ledger: Ledger, asked: Asked) -> Trace:
-    words: list[str] = []
-    ids, place, damaged = list[str](), list[int](), list[tuple[int, str, str]]()
-    records, fields = 0, Templates(_values, _learn).fields
-    for line, text in lines_of(data, ledger):
-        records += 1
+    width, wanted = _usual(data)
+
+    def apart(text: str) -> list[str] | tuple[str, str] | None:
         parts = text.split(";", 3)
-        if len(parts) != 4:
-            if len(parts) == 3 and parts[1] not in ("E", "R"):
-                ledger.skip(NO_END)
-            else:
-                damaged.append((line, f"{len(parts)} parts", "date;E;job;name=value ..., separated by ;"))
-            continue
-        _, kind, job, message = parts
+        if len(parts) < 3 or (len(parts) == 3 and parts[1] in ("E", "R")):
+            return f"{len(parts)} parts", "date;E;job;name=value ..., separated by ;"
+        kind, job, message = (*parts[1:], "")[:3]
         if kind != "E" and not (kind == "R" and " start=" in message and " end=" in message):
             ledger.skip(NO_END)
-            continue
-        if "[]" in job:
-            ledger.skip(WHOLE_ARRAY)
-            continue
-        words += fields(message)
-        ids.append(job)
-        place.append(line)
-    columns = {name: words[i :: len(KEYS)] for i, name in enumerate(KEYS)}
-    return _trace(columns, ids, Jobs(ledger, asked, place, records, damaged))
+            return None
+        return ["", job, *_values(message)]
+
+    lines = Lines(data, " ;", width, apart, ledger, wanted=wanted)
+    columns: dict[str, Words] = {name: lines.column(i) for i, name in enumerate(("kind", "job", *KEYS))}
+    jobs = Jobs(ledger, asked, lines.place, lines.records, lines.damaged)
+    arrays = np.flatnonzero(lines.column(1).holds("["))
+    whole = np.zeros(len(jobs), dtype=np.bool_)
+    whole[[i for i in arrays.tolist() if "[]" in columns["job"][i]]] = True
+    jobs.drop(whole, WHOLE_ARRAY)
+    return _trace(columns, jobs)
+
+
+def _usual(data: bytes) -> tuple[int, list[tuple[int, bytes]]]:
+    """How a record E mostly looks: fields between blanks and semicolons, and where the wanted ones are."""
+    names: dict[tuple[bytes, ...], int] = {}
+    for line in data[:BEGINNING].split(b"\n")[:-1]:
+        words = line.rstrip(b"\r").replace(b";", b" ").split(b" ")
+        fields = tuple(word.partition(b"=")[0] for word in words)
+        plain = line.count(b";") == 3 and b"'" not in line and all(b"=" in word for word in words[4:])
+        if plain and fields[2:3] == (b"E",) and len(set(fields)) == len(fields):
+            names[fields] = names.get(fields, 0) + 1
+    usual = max(names, key=lambda one: names[one], default=())
+    place = {name: k for k, name in enumerate(usual) if k > 3}
+    keys = [(place.get(key.encode(), -1), f"{key}=".encode()) for key in KEYS]
+    # The kind must be E, and is cut off; without a usual record every line is taken apart.
+    return len(usual) or -1, [(2 if usual else -1, b"E"), (3 if usual else -1, b""), *keys]
 
 
 def _values(message: str) -> list[str]:
@@ -72,36 +83,29 @@ def _values(message: str) -> list[str]:
     return [found.get(key, "").replace(_BLANK, " ") for key in KEYS]
 
 
-def _learn(message: str) -> Learnt | None:
-    """The same names in the same order, and no quotes nor blanks in values."""
-    names = [pair.partition("=")[0] for pair in message.split(" ")]
-    if "'" in message or "=" not in message or len(set(names)) < len(names) or not all(names):
-        return None
-    wanted = [name for name in names if name in KEYS]
-    parts = [re.escape(name) + ('="?([^ "]*)"?' if name in KEYS else "=[^ ]*") for name in names]
-    return " ".join(parts), tuple(wanted.index(key) + 1 if key in wanted else 0 for key in KEYS)
-
-
-def _trace(columns: dict[str, list[str]], ids: list[str], jobs: Jobs) -> Trace:
+def _trace(columns: dict[str, Words], jobs: Jobs) -> Trace:
     # qtime is when the job came into its queue, etime when it could have run.
-    submit = [queued or created for queued, created in zip(columns["qtime"], columns["ctime"], strict=True)]
-    jobs.put("submit", submit, "qtime")
+    jobs.put("submit", columns["ctime"], "ctime")
+    created = jobs.value("submit")
+    jobs.put("submit", columns["qtime"], "qtime")
+    jobs.values["submit"] = np.where(np.isnan(jobs.value("submit")), created, jobs.value("submit"))
     jobs.put("eligible", columns["etime"], "etime")
     jobs.put("start", columns["start"])
     jobs.put("end", columns["end"])
     jobs.put("requested_time", columns["Resource_List.walltime"])
     _resources(columns, jobs)
-    jobs.labels = {ours: columns[theirs] for ours, theirs in LABELS.items() if any(columns[theirs])}
+    labels = {ours: label_of(columns[theirs]) for ours, theirs in LABELS.items()}
+    jobs.labels = {name: np.char.strip(words, '"') for name, words in labels.items() if (words != "").any()}
     # Where nothing was ever started, 0 stands for the time.
     start = jobs.value("start")
     jobs.values["eligible"] = np.where(jobs.value("eligible") > 0, jobs.value("eligible"), np.nan)
     jobs.derive()
     jobs.drop(np.isnan(start) | (start <= 0), NEVER_STARTED)
-    jobs.once_each(ids)
+    jobs.once_each(columns["job"])
     return jobs.trace("pbs", standard="cpu", origin=0.0)
 
 
-def _resources(columns: dict[str, list[str]], jobs: Jobs) -> None:
+def _resources(columns: dict[str, Words], jobs: Jobs) -> None:
     """Processors: as listed, or else as the nodes asked for have them, or else as many as the job ran on."""
     counts = {name: columns[f"Resource_List.{name}"] for name in ("ncpus", "nodect", "ngpus")}
     specs, chunks, hosts = columns["Resource_List.nodes"], columns["Resource_List.select"], columns["exec_host"]
@@ -111,9 +115,8 @@ def _resources(columns: dict[str, list[str]], jobs: Jobs) -> None:
     jobs.put("mem", columns["Resource_List.mem"], "Resource_List.mem", plain=2.0**-20)
     cpu, gpu = jobs.demand["cpu"], jobs.demand["gpu"]
     if not (cpu > 0).all() or not (gpu > 0).all():
-        specs = [spec or chunk for spec, chunk in zip(specs, chunks, strict=True)]
-        slots, _ = by_distinct_word(specs, lambda text: _of_nodes(text)[0])
-        gpus, _ = by_distinct_word(specs, lambda text: _of_nodes(text)[1])
+        by_nodes, by_chunks = _all_of_nodes(specs), _all_of_nodes(chunks)
+        slots, gpus = np.where(which(specs, lambda text: not text), by_chunks, by_nodes)
         if not (cpu > 0).all():
             on, _ = by_distinct_word(hosts, _slots)
             cpu = np.where(cpu > 0, cpu, np.where(on > 0, on, slots))
@@ -125,6 +128,11 @@ def _resources(columns: dict[str, list[str]], jobs: Jobs) -> None:
     for kind in ("gpu", "mem"):
         if not np.any(jobs.demand[kind] > 0):
             del jobs.demand[kind]
+
+
+def _all_of_nodes(specs: Words) -> Array:
+    texts, code = distinct(specs)
+    return np.array([_of_nodes(text) for text in texts]).reshape(-1, 2)[code].T
 
 
 def _of_nodes(text: str) -> tuple[float, float]:
