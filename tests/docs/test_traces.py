@@ -11,6 +11,8 @@ from importlib import import_module
 from pathlib import Path
 
 from loynes.traces import gather, jobs, ledger, readers, text, trace
+from loynes.traces.readers.register import markdown_table
+from loynes.traces.readers.tables import markdown_names
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "traces.md").read_text(encoding="utf-8")
@@ -47,7 +49,12 @@ def test_every_reason_is_explained() -> None:
         value
         for module in modules
         for name, value in vars(module).items()
-        if name.isupper() and isinstance(value, str) and " " in value
+        if name.isupper() and name[0] != "_" and isinstance(value, str) and " " in value
     }
     assert len(reasons) > 15
     assert {reason for reason in reasons if f"`{reason}`" not in PAGE} == set()
+
+
+def test_tables_are_those_of_the_registers() -> None:
+    for table in (markdown_table(), markdown_names()):
+        assert "\n".join(table) in PAGE

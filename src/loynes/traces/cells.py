@@ -279,10 +279,10 @@ def _places(data: bytes, marks: str, begin: int) -> tuple[Ints, Ints, Ints]:
     table[_NEWLINE] = 1
     size = len(data) - begin
     places = np.flatnonzero(np.frombuffer(data.translate(bytes(table)), dtype=np.bool_)[begin:])
-    stops = np.flatnonzero(np.frombuffer(data, dtype=np.uint8)[begin:] == _NEWLINE)
+    ends = np.flatnonzero(np.frombuffer(data, dtype=np.uint8)[begin:][places] == _NEWLINE)
     if size and data[-1] != _NEWLINE:  # the last line ends with the file
-        places, stops = np.append(places, size), np.append(stops, size)
-    return places, np.searchsorted(places, stops), stops
+        ends, places = np.append(ends, len(places)), np.append(places, size)
+    return places, ends, places[ends]
 
 
 def header_of(data: bytes, ledger: Ledger) -> tuple[int, str, int]:

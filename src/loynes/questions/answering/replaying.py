@@ -209,13 +209,11 @@ def _warnings(trace: Trace, units: dict[str, int]) -> tuple[str, ...]:
     texts = []
     large = trace.skipped.get(TOO_LARGE, 0)
     if large:
-        there = ", ".join(f"{count} {name}" for name, count in units.items())
+        there = ", ".join(f"{count} {unit_named(name)}" for name, count in units.items())
         texts.append(f"{large} jobs need more than {there} and were left out, with the waits they would cause")
     for name, count in units.items():
         work = float(trace.demand[name] @ trace.service) if name in trace.demand and name != "servers" else trace.work
         if work > count * trace.span > 0:
-            offered = work / trace.span
-            texts.append(
-                f"the jobs bring work for {offered:.6g} {name}, more than {count}: waits grow with the trace's length"
-            )
+            offered = f"{work / trace.span:.6g} {unit_named(name)}"
+            texts.append(f"the jobs bring work for {offered}, more than {count}: waits grow with the trace's length")
     return tuple(texts)

@@ -87,7 +87,7 @@ def _import_all() -> None:
 
 def recognised(path: Path, data: bytes) -> Reader:
     """The reader of a file: by its contents where they are clear, else by its ending, else by what it looks like."""
-    known, beginning = readers(), data.lstrip()[:BEGINNING]
+    known, beginning = readers(), data[: 2 * BEGINNING].lstrip()[:BEGINNING]
     for one in known.values():
         if one.sure and one.recognises(beginning):
             return one

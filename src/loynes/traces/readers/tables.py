@@ -202,3 +202,11 @@ def from_names(
             jobs.labels[ours] = table[theirs]
     jobs.derive()
     return jobs.trace(form, standard=standard)
+
+
+def markdown_names() -> list[str]:
+    """What columns are known as, as the rows of a table."""
+    rows = [
+        f"| `{ours}` | {', '.join(f'`{name}`' for name in called if name != ours)} |" for ours, called in NAMES.items()
+    ]
+    return ["| what | is known as |", "| --- | --- |", *rows]
