@@ -47,7 +47,7 @@ def took(work: Callable[[], object], times: int = 3) -> float:
 
 
 def reading(path: Path) -> float:
-    return took(lambda: read_trace(path))
+    return took(lambda: read_trace(path, unit="cpus" if path.suffix == ".events" else None))
 
 
 def sacct(lines: np.ndarray, path: Path) -> None:
@@ -77,6 +77,35 @@ def table(lines: np.ndarray, path: Path) -> None:
     path.write_text(",".join(columns) + "\n" + "".join(f"{a},{b},{c},{d}\n" for a, b, c, d in rows))
 
 
+def accounting(lines: np.ndarray, path: Path) -> None:
+    """Records as PBS, LSF, Grid Engine, HTCondor and the Slurm simulator write them, one line a job."""
+    write = {
+        ".pbs": '02/11/2026 20:12:21;E;{job}.pbs;user=u{user} group=g account="A1" project=p jobname=job queue=main '
+        "ctime={submit} qtime={submit} etime={submit} start={start} exec_host=n{host}/0*{need} "
+        "exec_vnode=(n{host}:ncpus={need}) Resource_List.mem=10gb Resource_List.ncpus={need} Resource_List.ngpus=0 "
+        "Resource_List.nodect=1 Resource_List.place=scatter Resource_List.select=1:ncpus={need}:mem=10GB "
+        "Resource_List.walltime=24:00:00 session=0 end={end} Exit_status=0 resources_used.cput=00:00:00 "
+        "resources_used.mem=3792kb resources_used.ncpus={need} resources_used.walltime=00:00:01 run_count=1",
+        ".lsf": '"JOB_FINISH" "10.108" {end} {job} 1501 33554434 {need} {submit} 0 0 {start} "u{user}" "normal" '
+        '"select[type==any]" "" "" "login1" "/home/u" "" "out" "" "{submit}.{job}" 0 1 "{need}*n{host}" 64 100.0 "job" '
+        '"/bin/sleep 3" 0.004997 0.006155 3748 0 -1 0 0 436 4 0 928 0 -1 0 0 0 19 2 -1 "" "default" 0 {need} "" "" 0 '
+        '2048 0 "" "" "" "" 0 "" 0 "" -1 "" "" "" "" -1 "" "" 5136 "" {start} "" "" 0 -1 4194304 1024',
+        ".sge": "all.q:n{host}:users:u{user}:job:{job}:sge:0:{submit}:{start}:{end}:0:0:{run}:0.1:0.2:0.0:0:0:0:0:"
+        "14232:0:0:0.0:0:0:0:0:135:95:NONE:defaultdepartment:mpi:{need}:0:0.1:0.2:0.3:-l h_rt=86400:0.0:NONE:0.0:0:0",
+        ".jsonl": '{{"ClusterId": {job}, "ProcId": 0, "QDate": {submit}, "JobStartDate": {start}, '
+        '"JobCurrentStartDate": {start}, "CompletionDate": {end}, "RemoteWallClockTime": {run}.0, "JobStatus": 4, "RequestCpus": {need}, '
+        '"RequestMemory": 2048, "Owner": "u{user}", "AcctGroup": "g", "ExitCode": 0, "CpusProvisioned": {need}}}',
+        ".events": "-dt {submit}.00 -e submit_batch_job | -sim-walltime {run}.00 --uid=user{user} -J jobid_{job} -N 1 "
+        "-n {need} -t 3-00:00:00 -q general -p general --mem=500G pseudo.job",
+    }[path.suffix] + "\n"
+    columns = (lines[:, place].tolist() for place in (0, 1, 2, 3, 4))
+    with path.open("w") as file:
+        for job, came, wait, run, need in zip(*columns, strict=True):
+            submit, start = 1704067200 + came, 1704067200 + came + wait
+            file.write(write.format(job=job, submit=submit, start=start, end=start + run, run=run, need=need,
+                                    user=job % 97, host=job % 300))  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=1_000_000)
@@ -100,11 +129,16 @@ def main() -> None:
             ("log.sacct", sacct),
             ("log.csv", table),
             ("log.parquet", table),
+            *((f"log{ending}", accounting) for ending in (".pbs", ".lsf", ".sge", ".jsonl", ".events")),
         ):
             path = Path(folder) / name
             write(lines, path)
             size = f"{path.stat().st_size / 1e6:.0f} MB"
-            row(f"read {name.removeprefix('log')} ({size})", reading(path), "5" if name == "log.swf" else "")
+            row(
+                f"read {name.removeprefix('log')} ({size})",
+                reading(path),
+                "" if name.endswith((".gz", ".parquet")) else "5",
+            )
             if name == "log.swf":
                 damaged = path.read_bytes().split(b"\n")
                 damaged[20::100] = [text[: len(text) // 2] for text in damaged[20::100]]

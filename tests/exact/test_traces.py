@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 import loynes
 from loynes.errors import LoynesError, TraceError, UsageError
-from loynes.traces import gather, sacct, swf, text
+from loynes.traces import gather, text
 from loynes.traces.ledger import MALFORMED
+from loynes.traces.readers import sacct, swf
 from loynes.traces.trace import OUT_OF_ORDER, TOO_LARGE, Trace
 from trace_files import csv_text, damaged, drawn, sacct_text, swf_text
 
@@ -220,17 +221,17 @@ def test_sacct_columns(tmp_path: Path) -> None:
 
 
 def test_csv_columns_quotes_and_words(tmp_path: Path) -> None:
-    data = 'arrival_time;cores;"run";user\n2024-03-01T00:00:05;2;00:01:00;"a;b"\n2024-03-01 00:00:00;1;30;c\n;1;3;d\n'
+    data = 'when;how_many;"took";user\n2024-03-01T00:00:05;2;00:01:00;"a;b"\n2024-03-01 00:00:00;1;30;c\n;1;3;d\n'
     data += "9;1;NA;e\n9;1;x;f\n9;1;2\n"
-    names = {"submit": "arrival_time", "need": "cores", "service": "run"}
+    names = {"submit": "when", "need": "how_many", "service": "took"}
     trace = read(tmp_path, data, "log.csv", columns=names)
     np.testing.assert_array_equal(trace.service, [30, 60])
     assert list(trace.labels["user"]) == ["c", "a;b"]
     assert trace.skipped == {MALFORMED: 2, gather.SUBMIT_MISSING: 1, gather.SERVICE_MISSING: 1}
-    with pytest.raises(TraceError, match="no column 'submit'; there are: 'arrival_time'"):
+    with pytest.raises(TraceError, match="no column 'submit'; there are: 'when'"):
         read(tmp_path, data, "log.csv")
-    with pytest.raises(TraceError, match="no column 'when' for submit"):
-        read(tmp_path, data, "log.csv", columns=names | {"submit": "when"})
+    with pytest.raises(TraceError, match="no column 'then' for submit"):
+        read(tmp_path, data, "log.csv", columns=names | {"submit": "then"})
 
 
 def test_columns_in_memory() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
+import numpy as np
+from pydantic import BeforeValidator, Field
 
 from loynes.errors import TraceError, UsageError
 from loynes.execution.context import Context
@@ -14,18 +15,35 @@ from loynes.questions.asking.ask import Ask
 from loynes.questions.asking.logs import AboutLog
 from loynes.questions.asking.options import Option, PolicyOption
 from loynes.results.records.replay import Replay
+from loynes.traces.jobs import NEEDS_NONE
+from loynes.traces.trace import TOO_LARGE, Trace
+from loynes.traces.units import resource_named
 
 WINDOWS = 24
 MOST_WINDOWS = 100_000
+MOST_UNITS = 2**53
+
+
+def _resources_of(given: object) -> object:
+    """cpu=640,gpu=64, or one of them at a time."""
+    texts = [given] if isinstance(given, str) else given
+    if isinstance(texts, list | tuple):
+        texts = [part for text in texts for part in str(text).split(",")]
+    pairs = options.pairs_of(texts, like="NAME=COUNT")
+    for name, count in pairs.items():
+        if not str(count).isdecimal() or not 1 <= int(count) <= MOST_UNITS:
+            raise ValueError(f"{name}={count}: must be a whole number of at least 1")
+    return {resource_named(name): int(count) for name, count in pairs.items()}
 
 
 class AskReplay(AboutLog):
     """Run a recorded workload: first come, first served by the recurrence, or event by event under another policy.
 
     `trace` is a job log, or what `read_trace` reads. `servers` is by default what the log's header says; jobs that need
-    more are skipped and counted. `classes` names a label of the trace to group jobs by, instead of their need.
-    `windows` is how many equal windows of time the series has (24). Time averages are over the time from the first
-    submission to the last end. Policies are those of `simulate`; those that believe in run times believe in the
+    more are skipped and counted. With `resources`, such as {"cpu": 640, "gpu": 64}, jobs need what the log says of
+    each, and start when there is enough of all. `classes` names a label of the trace to group jobs by, instead of their
+    need. `windows` is how many equal windows of time the series has (24). Time averages are over the time from the
+    first submission to the last end. Policies are those of `simulate`; those that believe in run times believe in the
     requested ones where the log has them, and else in the true ones; or in `inflation` times the true ones.
     """
 
@@ -33,12 +51,20 @@ class AskReplay(AboutLog):
     examples: ClassVar[tuple[str, ...]] = (
         "loynes replay log.swf.gz --servers 128 --by queue",
         "loynes replay log.swf.gz --policy easy",
+        "loynes replay jobs.sacct --resources cpu=640,gpu=64 --policy easy",
         "loynes replay jobs.csv --servers 64 --column submit=arrival_time --column need=cores -o jobs.parquet",
     )
 
     classes: Annotated[str | None, Option("Classes by a column of the log: queue, user, ...", "LABEL", flag="--by")] = (
         None
     )
+    resources: Annotated[
+        dict[str, int],
+        BeforeValidator(_resources_of),
+        Option(
+            "Instead of servers: so many of each, of what the log tells of. Repeatable.", "NAME=COUNT", written="pairs"
+        ),
+    ] = Field(default_factory=dict)
     policy: PolicyOption = "fcfs"
     inflation: Annotated[
         float | None,
@@ -60,7 +86,21 @@ class AskReplay(AboutLog):
 
     def answer(self, context: Context) -> Replay:
         context.progress(0.0, "reading")
-        recorded = self.recorded()
+        recorded = self.recorded(tuple(self.resources))
+        jobs, servers = self._on_resources(recorded) if self.resources else self._on_servers(recorded)
+        context.progress(0.5, f"{recorded.jobs} jobs")
+        # Compiled code is loaded only now: a file that cannot be read is refused at once.
+        from loynes.questions.answering.orders import order_of
+        from loynes.questions.answering.replaying import replay_trace
+
+        numbers: dict[str, Any] = {"window": self.window, "threshold": self.threshold, "option": self.option}
+        order = order_of(self.policy, numbers, 1.0 if self.inflation is None else self.inflation)
+        if len(self.resources) > 1 and order.rule.identical_servers_only:
+            raise UsageError(f"policy {order.policy!r}: is for identical servers")
+        return replay_trace(jobs, self.resources, self.classes, self.windows or WINDOWS, order, self.inflation, servers)
+
+    def _on_servers(self, recorded: Trace) -> tuple[Trace, int]:
+        """The jobs that fit, and how many servers there are."""
         servers = self.servers_of(recorded)
         if not 1 <= servers <= MOST_SERVERS:
             raise UsageError(f"servers {servers}: must be between 1 and {MOST_SERVERS}")
@@ -69,14 +109,24 @@ class AskReplay(AboutLog):
             raise TraceError(
                 f"{recorded.source}: every one of its {recorded.jobs} jobs needs more than {servers} servers"
             )
-        context.progress(0.5, f"{recorded.jobs} jobs")
-        # Compiled code is loaded only now: a file that cannot be read is refused at once.
-        from loynes.questions.answering.orders import order_of
-        from loynes.questions.answering.replaying import replay_trace
+        return jobs, servers
 
-        numbers: dict[str, Any] = {"window": self.window, "threshold": self.threshold, "option": self.option}
-        order = order_of(self.policy, numbers, 1.0 if self.inflation is None else self.inflation)
-        return replay_trace(jobs, servers, self.classes, self.windows or WINDOWS, order, self.inflation)
+    def _on_resources(self, recorded: Trace) -> tuple[Trace, int]:
+        """The jobs that fit, and how much there is of the first resource."""
+        if self.servers is not None or self.unit is not None:
+            raise UsageError("resources: say how many there are of each; servers and unit are for one kind alone")
+        for name in self.resources:
+            if name not in recorded.demand:
+                told = ", ".join(recorded.demand) or "none"
+                raise UsageError(f"resource {name!r}: {recorded.source} does not tell of it; it tells of: {told}")
+        need = np.array([recorded.demand[name] for name in self.resources])
+        jobs = recorded.select(np.any(need > 0, axis=0), NEEDS_NONE)
+        need = np.array([jobs.demand[name] for name in self.resources])
+        units = np.array(list(self.resources.values()))[:, None]
+        jobs = jobs.select(np.all(need <= units, axis=0), TOO_LARGE)
+        if jobs.jobs == 0:
+            raise TraceError(f"{recorded.source}: not one of its {recorded.jobs} jobs fits these resources")
+        return jobs, int(units[0, 0])
 
 
 replay = Ask(AskReplay, Replay)

@@ -108,4 +108,5 @@ def _rows(trace: Trace, chosen: NDArray[np.bool_] | NDArray[np.int64]) -> Trace:
         service=trace.service[chosen],
         wait=trace.wait[chosen],
         labels={name: values[chosen] for name, values in trace.labels.items()},
+        demand={name: values[chosen] for name, values in trace.demand.items()},
     )

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from loynes.traces.ledger import Ledger
-from loynes.traces.trace import OUT_OF_ORDER, Array, Trace
+from loynes.traces.trace import OUT_OF_ORDER, Array, Ints, Trace
 
 # Thirty thousand years, in seconds: no time in a log is longer, and differences keep a tenth of a millisecond.
 LONGEST = 1e12
 # The run list counts servers in 32 bits.
 LARGEST_NEED = 2**31 - 1
+LARGEST_DEMAND = 2.0**53
 
 SUBMIT_MISSING, SUBMIT_NEGATIVE = "submission time missing", "submission time negative"
 SERVICE_MISSING, SERVICE_NEGATIVE, SERVICE_ZERO = "run time missing", "run time negative", "run time zero"
@@ -35,8 +37,14 @@ def gather(
     records: int,
     servers: int | None = None,
     origin: float | None = None,
+    demand: Mapping[str, Array] | None = None,
+    unit: str = "servers",
+    least: int = 1,
 ) -> Trace:
-    """Apply the rules to one value a line (NaN: missing) in the lines' order; `place` is each one's line number."""
+    """Apply the rules to one value a line (NaN: missing) in the lines' order; `place` is each one's line number.
+
+    `demand` has the units of every resource, `unit` says what `need` counts, and `least` what it must be.
+    """
     alive = np.ones(len(submit), dtype=np.bool_)
 
     def without(
@@ -56,7 +64,7 @@ def gather(
     without(submit < 0, SUBMIT_NEGATIVE, submit, "submission time", time)
     without(~(submit <= LONGEST), OUT_OF_RANGE, submit, "submission time", time)
     without(np.isnan(need), NEED_MISSING)
-    without(need < 1, NEED_BELOW_1, need, "need", number)
+    without(need < least, NEED_BELOW_1, need, "need", number)
     without(~(need <= LARGEST_NEED), OUT_OF_RANGE, need, "need", number)
     without(need != np.floor(need), NEED_FRACTION, need, "need", number)
     without(np.isnan(service), SERVICE_MISSING)
@@ -79,6 +87,8 @@ def gather(
         service=service[order],
         wait=wait[order],
         labels={name: values[alive][order] for name, values in labels.items()},
+        demand={name: _whole(units[alive][order]) for name, units in (demand or {}).items()},
+        unit=unit,
         source=ledger.source,
         format=form,
         servers=servers,
@@ -88,6 +98,11 @@ def gather(
         repaired=dict(ledger.repaired),
         examples=tuple(ledger.examples),
     )
+
+
+def _whole(units: Array) -> Ints:
+    """What a job takes of a resource, rounded up; nothing where the log does not tell."""
+    return np.ceil(np.clip(np.nan_to_num(units, posinf=LARGEST_DEMAND), 0, LARGEST_DEMAND)).astype(np.int64)
 
 
 def _nothing(ledger: Ledger, records: int) -> str:

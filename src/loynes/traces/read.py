@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,15 +13,13 @@ from typing import Any
 import numpy as np
 
 from loynes.errors import TraceError, UsageError
-from loynes.traces.columns import from_columns, read_csv, read_parquet
-from loynes.traces.ledger import Ledger, quoted
-from loynes.traces.sacct import read_sacct
-from loynes.traces.swf import FIELDS, read_swf
-from loynes.traces.text import PARQUET, read_bytes
+from loynes.traces.ledger import Ledger
+from loynes.traces.readers.register import DUPLICATES, Asked, readers, recognised
+from loynes.traces.readers.tables import from_columns
+from loynes.traces.text import read_bytes
 from loynes.traces.trace import Trace
 
-FORMATS = ("swf", "sacct", "csv", "parquet")
-_ENDINGS = {".swf": "swf", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet", ".sacct": "sacct"}
+FORMATS = tuple(readers())
 
 
 def read_trace(
@@ -29,11 +29,17 @@ def read_trace(
     columns: Mapping[str, str] | None = None,
     servers: int | None = None,
     strict: bool = False,
+    unit: str | None = None,
+    resources: Sequence[str] = (),
+    duplicates: str = DUPLICATES[0],
 ) -> Trace:
     """A recorded workload from a file, or from columns in memory: a dictionary of arrays, a data frame.
 
-    `format` is one of swf, sacct, csv, parquet; by default the file's ending and contents tell. `columns` says where
-    columns of other names are: {"submit": "arrival_time"}. With `servers`, jobs that need more are skipped.
+    `format` is one of those that docs/traces.md lists; by default the file's contents and ending tell. `columns` says
+    where columns of other names are: {"submit": "arrival_time"}. With `servers`, jobs that need more are skipped.
+    `unit` says what a server is where a log tells of several things: nodes, cpus, gpus, ...; with `resources`, such as
+    ("cpu", "gpu"), jobs that need any of these are kept, and `demand` has how much. Of jobs that were requeued every
+    run counts, unless `duplicates` is "last".
     Lines that are damaged, and jobs that never ran, are skipped and counted by reason; `strict` raises `TraceError` at
     the first damaged line instead. docs/traces.md has every rule.
     """
@@ -42,10 +48,15 @@ def read_trace(
         raise UsageError(f"servers {servers}: must be at least 1")
     if format is not None and format not in FORMATS:
         raise UsageError(f"format {format!r}: must be one of {', '.join(FORMATS)}")
+    if duplicates not in DUPLICATES:
+        raise UsageError(f"duplicates {duplicates!r}: must be one of {', '.join(DUPLICATES)}")
     if isinstance(source, Trace):
         trace = source
     else:
-        trace = replace(_read(source, format, columns or {}, strict), seconds=time.perf_counter() - began)
+        asked = Asked(columns or {}, unit, tuple(resources), duplicates)
+        with _no_collecting():
+            trace = _read(source, format, asked, strict)
+        trace = replace(trace, seconds=time.perf_counter() - began)
     if servers is None:
         return trace
     fitting = trace.fitting(servers)
@@ -54,42 +65,27 @@ def read_trace(
     return fitting
 
 
-def _read(source: Any, form: str | None, columns: Mapping[str, str], strict: bool) -> Trace:
+@contextmanager
+def _no_collecting() -> Iterator[None]:
+    """Millions of words are made, and no cycles: looking for some takes a third of the time."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _read(source: Any, form: str | None, asked: Asked, strict: bool) -> Trace:
     if not isinstance(source, str | Path):
-        return from_columns(_table(source), Ledger("arrays", strict), columns)
+        return from_columns(_table(source), Ledger("arrays", strict), asked)
     path = Path(source)
     data = read_bytes(path)
-    ledger = Ledger(str(source), strict)
-    match form or _guess(path, data):
-        case "swf":
-            if columns:
-                raise UsageError(f"{source}: an SWF file has no column names to choose from")
-            return read_swf(data, ledger)
-        case "sacct":
-            return read_sacct(data, ledger, columns)
-        case "parquet":
-            return read_parquet(data, ledger, columns)
-        case _:
-            return read_csv(data, ledger, columns)
-
-
-def _guess(path: Path, data: bytes) -> str:
-    """By the first line, where that is clear, else by the file's ending."""
-    if data.startswith(PARQUET):
-        return "parquet"
-    first = data.lstrip()[:4096].split(b"\n")[0]
-    names = first.lower().split(b"|")
-    if b"jobid" in names or (b"submit" in names and len(names) > 1):
-        return "sacct"
-    endings = [ending.lower() for ending in path.suffixes if ending.lower() != ".gz"]
-    by_name = _ENDINGS.get(endings[-1]) if endings else None
-    if by_name is not None:
-        return by_name
-    if first.startswith(b";") or len(first.split()) == FIELDS:
-        return "swf"
-    if any(mark in first for mark in (b",", b"\t", b"|")) and b"\0" not in first:
-        return "csv"
-    raise TraceError(f"{path}: format not recognised (first line {quoted(first)}): say which of {', '.join(FORMATS)}")
+    reader = recognised(path, data) if form is None else readers()[form]
+    if asked.columns and not reader.columns:
+        raise UsageError(f"{source}: format {reader.name} has no column names to choose from")
+    return reader.read(data, Ledger(str(source), strict), asked)
 
 
 def _table(source: Any) -> Mapping[str, Any]:

@@ -28,7 +28,7 @@ def read_bytes(path: Path) -> bytes:
     elif path.suffix.lower() == ".gz" and data:
         raise TraceError(f"{path}: ends in .gz, but its first bytes are not those of a gzip file")
     data = data.removeprefix(b"\xef\xbb\xbf")
-    if not data.strip():
+    if not data or data.isspace():
         raise TraceError(f"{path}: is empty")
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise TraceError(f"{path}: is UTF-16 text; save it as UTF-8")

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, time
 from functools import lru_cache
 
 # What logs write where they have nothing to say.
-NOTHING = frozenset({"", "unknown", "none", "n/a", "na", "null", "nan", "nat", "<na>", "invalid"})
+NOTHING = frozenset({"", "unknown", "none", "n/a", "na", "null", "nan", "nat", "<na>", "invalid", "-/-"})
 _EPOCH = datetime(1970, 1, 1)
 _EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
 

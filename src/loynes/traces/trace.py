@@ -17,6 +17,7 @@ Ints = NDArray[np.int64]
 
 TOO_LARGE = "needs more servers than there are"
 OUT_OF_ORDER = "submissions out of order: sorted"
+NOT_SELECTED = "not selected"
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +32,9 @@ class Trace:
     service: Array  # seconds, above 0
     wait: Array  # seconds, as recorded; NaN where the log has none
     labels: dict[str, NDArray[Any]] = field(default_factory=dict)  # queue, partition, user, ...: one value a job
+    # Units of every resource that the log tells of, if there are several: node, cpu, gpu, mem, ...; one number a job.
+    demand: dict[str, Ints] = field(default_factory=dict)
+    unit: str = "servers"  # what `need` counts: nodes, cpus, gpus, ...
     source: str = "arrays"
     format: str = "arrays"
     servers: int | None = None  # as the log's header says
@@ -78,8 +82,12 @@ class Trace:
     @property
     def hash(self) -> str:
         """A digest of the jobs, wherever they were read from."""
+        return self.digest()
+
+    def digest(self, *resources: str) -> str:
+        """Of the jobs and what they need of these resources, too."""
         digest = hashlib.sha256()
-        for column in (self.submit, self.need, self.service):
+        for column in (self.submit, self.need, self.service, *(self.demand[name] for name in resources)):
             digest.update(np.ascontiguousarray(column).data)
         return digest.hexdigest()[:16]
 
@@ -95,31 +103,36 @@ class Trace:
             ("servers in its header", "none" if self.servers is None else str(self.servers)),
             ("seconds from first to last submission", self.span),
             ("jobs a second", "none" if self.rate is None else self.rate),
-            ("largest need", str(int(self.need.max()))),
+            ("largest need", str(int(self.need.max())) + ("" if self.unit == "servers" else f" {self.unit}")),
             ("mean service", float(self.service.mean())),
             ("jobs with a recorded wait", str(recorded)),
         ]
+        rows += [(f"largest need of {name}", str(int(units.max()))) for name, units in self.demand.items()]
         rows += [(f"skipped: {reason}", str(count)) for reason, count in self.skipped.items()]
         rows += [(f"repaired: {what}", str(count)) for what, count in self.repaired.items()]
         return tuple(rows)
 
     def fitting(self, servers: int) -> Trace:
         """Without the jobs that need more than so many servers; they are counted as skipped."""
-        fits = self.need <= servers
-        lost = int(np.count_nonzero(~fits))
+        return self.select(self.need <= servers, TOO_LARGE)
+
+    def select(self, keep: NDArray[np.bool_], reason: str = NOT_SELECTED) -> Trace:
+        """These jobs alone, from the first of them on; the others are counted as skipped for that reason."""
+        lost = int(np.count_nonzero(~keep))
         if lost == 0:
             return self
-        submit = self.submit[fits]
+        submit = self.submit[keep]
         first = float(submit[0]) if len(submit) else 0.0
         return replace(
             self,
             submit=submit - first,
-            need=self.need[fits],
-            service=self.service[fits],
-            wait=self.wait[fits],
-            labels={name: values[fits] for name, values in self.labels.items()},
+            need=self.need[keep],
+            service=self.service[keep],
+            wait=self.wait[keep],
+            labels={name: values[keep] for name, values in self.labels.items()},
+            demand={name: units[keep] for name, units in self.demand.items()},
             origin=None if self.origin is None else self.origin + first,
-            skipped=self.skipped | {TOO_LARGE: self.skipped.get(TOO_LARGE, 0) + lost},
+            skipped=self.skipped | {reason: self.skipped.get(reason, 0) + lost},
         )
 
     def __str__(self) -> str:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from loynes.errors import UsageError
+from loynes.estimate import Estimate
 from loynes.estimators.jobs import average_in_windows, spread_of, system_over, waits_of
+from loynes.estimators.measures import Resource
 from loynes.kernels.cpu.replay import cheaper_as_runs, run_replay
 from loynes.kernels.events.engine import run_jobs
 from loynes.kernels.events.loop import KINDS, WAITING
 from loynes.questions.answering.orders import Order
 from loynes.results.records.replay import Log, Recorded, Replay, ReplayedClass, Series
 from loynes.traces.trace import TOO_LARGE, Trace
+from loynes.traces.units import unit_named
 
 Array = NDArray[np.float64]
 
@@ -26,29 +29,47 @@ REST = "(all others)"
 
 
 def replay_trace(
-    jobs: Trace, servers: int, by: str | None, windows: int, order: Order, inflation: float | None
+    jobs: Trace,
+    units: dict[str, int],
+    by: str | None,
+    windows: int,
+    order: Order,
+    inflation: float | None,
+    servers: int,
 ) -> Replay:
-    """Exact figures of recorded jobs, all of which fit, on so many servers."""
-    names, code = classes_of(jobs, by)
-    if order.policy == "fcfs":
+    """Exact figures of recorded jobs, all of which fit, on so many servers, or so much of every resource."""
+    scarce = max(units, key=lambda name: float(jobs.demand[name] @ jobs.service) / units[name], default="")
+    if scarce:
+        # Tables that have room for one resource show the one that is used most.
+        jobs, servers = replace(jobs, need=jobs.demand[scarce], unit=unit_named(scarce)), units[scarce]
+    names, code = classes_of(jobs, by, tuple(units))
+    if order.policy == "fcfs" and not units:
         replayed, believed = _in_turn(jobs, servers, windows), None
     else:
         guess, believed = guesses_of(jobs, order, inflation)
-        replayed = _by_events(jobs, servers, windows, order, guess)
+        replayed = _by_events(jobs, units or {"": servers}, windows, order, guess, scarce)
     edges, wait = replayed.edges, replayed.wait
     response, span = wait + jobs.service, float(edges[-1])
     series = (edges[:-1], edges[1:], replayed.busy, replayed.busy / servers, replayed.lost, replayed.waiting)
     members = {name: np.flatnonzero(code == i) for i, name in enumerate(names)}
     sums = (jobs.work, replayed.loss, float(wait.sum()), float(response.sum()))
     each = {"submit": jobs.submit, "need": jobs.need, "service": jobs.service, "wait": wait, "response": response}
+    each |= {"recorded_wait": jobs.wait} | {name: jobs.demand[name] for name in units}
+    system = system_over(servers, span, *sums)
+    details = order.details if believed is None else order.details | {"believed": believed}
+    if units:
+        system = replace(system, resources=_resources(jobs, units, span, replayed.losses))
+        details = details | {"resources": units}
+    elif jobs.unit not in ("servers", "cpus"):
+        details = details | {"unit": jobs.unit}
     return Replay(
-        model=Log(Path(jobs.source).name, jobs.source, jobs.format, jobs.hash, servers),
+        model=Log(Path(jobs.source).name, jobs.source, jobs.format, jobs.digest(*units), servers),
         rate=jobs.rate,
         span=span,
         by=by or "need",
         overall=waits_of(wait, jobs.service),
         classes={name: _class(wait[who], jobs.service[who], jobs.need[who]) for name, who in members.items()},
-        system=system_over(servers, span, *sums),
+        system=system,
         recorded=_recorded(jobs, members),
         series=Series(*(tuple(column.tolist()) for column in series)),
         jobs=jobs.jobs,
@@ -58,12 +79,22 @@ def replay_trace(
         examples=jobs.examples,
         kernel=replayed.kernel,
         policy=order.policy,
-        details=order.details if believed is None else order.details | {"believed": believed},
+        details=details,
         read_seconds=jobs.seconds,
-        warnings=log_warnings(jobs, servers, jobs.skipped.get(TOO_LARGE, 0))
-        + order.rule.warnings(np.unique(jobs.need).tolist(), servers),
-        each=each | {"recorded_wait": jobs.wait},
+        warnings=log_warnings(jobs, units or {"servers": servers}, jobs.skipped.get(TOO_LARGE, 0))
+        + (() if units else order.rule.warnings(np.unique(jobs.need).tolist(), servers)),
+        each=each,
     )
+
+
+def _resources(jobs: Trace, units: dict[str, int], span: float, losses: dict[str, float]) -> dict[str, Resource]:
+    """Time averages of every resource."""
+    found = {}
+    for name, count in units.items():
+        busy = float(jobs.demand[name] @ jobs.service) / span
+        figures = (busy, busy / count, count - busy, losses[name] / span)
+        found[name] = Resource(*map(Estimate.exact, figures))
+    return found
 
 
 @dataclass(frozen=True)
@@ -77,6 +108,7 @@ class Replayed:
     lost: Array
     waiting: Array
     kernel: str
+    losses: dict[str, float] = field(default_factory=dict)  # unit time, by resource
 
 
 def _in_turn(jobs: Trace, servers: int, windows: int) -> Replayed:
@@ -93,15 +125,19 @@ def _in_turn(jobs: Trace, servers: int, windows: int) -> Replayed:
     return Replayed(run.wait, float(run.loss.sum()), edges, busy, lost / np.diff(edges), waiting, kernel)
 
 
-def _by_events(jobs: Trace, servers: int, windows: int, order: Order, guess: Array) -> Replayed:
-    """Any policy; what is lost is what idles while somebody waits."""
-    task = (np.array([servers]), jobs.submit, jobs.need[:, None], jobs.service, order.rule, order.option, guess)
+def _by_events(jobs: Trace, units: dict[str, int], windows: int, order: Order, guess: Array, scarce: str) -> Replayed:
+    """Any policy; what is lost is what idles while somebody waits. The figures are those of the scarce resource."""
+    need = np.array([jobs.demand[name] for name in units]).T if scarce else jobs.need[:, None]
+    count = np.array(list(units.values()))
+    task = (count, jobs.submit, need, jobs.service, order.rule, order.option, guess)
     times, _ = run_jobs(*task)
     edges = np.linspace(0.0, float((jobs.submit + times[:, 1]).max()), windows + 1)
     _, sums = run_jobs(*task, edges)
     mean = sums / np.diff(edges)[:, None]
-    columns = (mean[:, KINDS], mean[:, KINDS + 1], mean[:, WAITING])
-    return Replayed(times[:, 0], float(sums[:, KINDS + 1].sum()), edges, *columns, "events")
+    lost = {name: KINDS + 2 * k + 1 for k, name in enumerate(units)}
+    losses = {name: float(sums[:, column].sum()) for name, column in lost.items()}
+    columns = (mean[:, lost[scarce] - 1], mean[:, lost[scarce]], mean[:, WAITING])
+    return Replayed(times[:, 0], losses[scarce], edges, *columns, "events", losses)
 
 
 def guesses_of(jobs: Trace, order: Order, inflation: float | None) -> tuple[Array, str | None]:
@@ -117,7 +153,7 @@ def guesses_of(jobs: Trace, order: Order, inflation: float | None) -> tuple[Arra
     return order.inflation * jobs.service, f"{order.inflation:g} times the true run times"
 
 
-def classes_of(trace: Trace, label: str | None) -> tuple[list[str], NDArray[np.int64]]:
+def classes_of(trace: Trace, label: str | None, kinds: tuple[str, ...] = ()) -> tuple[list[str], NDArray[np.int64]]:
     """Names of the classes, and each job's place among them."""
     if label is not None:
         if label not in trace.labels:
@@ -131,15 +167,24 @@ def classes_of(trace: Trace, label: str | None) -> tuple[list[str], NDArray[np.i
             new[common] = np.arange(len(common))
             names, code = [*(names[i] for i in common), REST], new[code]
         return names, code
+    if kinds:
+        demand = np.array([trace.demand[kind] for kind in kinds]).T
+        vectors, code = np.unique(demand, axis=0, return_inverse=True)
+        if len(vectors) <= MOST_NEEDS:
+            names = [", ".join(f"{kind} {n}" for kind, n in zip(kinds, one, strict=True) if n) for one in vectors]
+            return names, code.reshape(-1)
     values, code = np.unique(trace.need, return_inverse=True)
     if len(values) <= MOST_NEEDS:
         return [f"need {value}" for value in values], code
     # 1, 2, 3-4, 5-8, ...: the exponent of need - 1 is exact, a logarithm need not be.
-    power, code = np.unique(np.frexp(trace.need - 1)[1], return_inverse=True)
+    # Of several resources a job may need none of one.
+    power, code = np.unique(np.where(trace.need > 0, np.frexp(trace.need - 1)[1], -1), return_inverse=True)
     return [f"need {_range(int(p))}" for p in power], code
 
 
 def _range(power: int) -> str:
+    if power < 0:
+        return "0"
     return str(2**power) if power < 2 else f"{2 ** (power - 1) + 1}-{2**power}"
 
 
@@ -160,16 +205,15 @@ def _recorded(trace: Trace, members: dict[str, NDArray[np.int64]]) -> Recorded |
     )
 
 
-def log_warnings(trace: Trace, servers: int, large: int) -> tuple[str, ...]:
+def log_warnings(trace: Trace, units: dict[str, int], large: int) -> tuple[str, ...]:
     """Of jobs that are too large to be run, and of more work than the servers can do."""
     texts = []
     if large:
-        texts.append(
-            f"{large} jobs need more than {servers} servers and were left out, with the waits they would cause"
-        )
-    if trace.work > servers * trace.span > 0:
-        offered = trace.work / trace.span
-        texts.append(
-            f"the jobs bring work for {offered:.6g} servers, more than {servers}: waits grow with the trace's length"
-        )
+        there = ", ".join(f"{count} {unit_named(name)}" for name, count in units.items())
+        texts.append(f"{large} jobs need more than {there} and were left out, with the waits they would cause")
+    for name, count in units.items():
+        work = float(trace.demand[name] @ trace.service) if name in trace.demand and name != "servers" else trace.work
+        if work > count * trace.span > 0:
+            offered = f"{work / trace.span:.6g} {unit_named(name)}"
+            texts.append(f"the jobs bring work for {offered}, more than {count}: waits grow with the trace's length")
     return tuple(texts)

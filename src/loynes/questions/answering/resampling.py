@@ -113,7 +113,7 @@ class LogRunner:
         state = task.new_state()
         context.engine.run(task, state, 0, task.rows)
         details = case.order.details | ({} if believed is None else {"believed": believed})
-        return Outcome(case, task, own, state, details, log_warnings(log, case.servers, skipped))
+        return Outcome(case, task, own, state, details, log_warnings(log, {"servers": case.servers}, skipped))
 
     def measured(self, outcome: Outcome) -> tuple[Measures, Measures, Measures, Measures]:
         """Of the log itself with the data's intervals, ahead, and with Monte Carlo ones; and of resamples."""

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, PlainSerializer
 
 from loynes.errors import UsageError
 from loynes.questions.asking.options import Option, pairs_of
 from loynes.questions.asking.question import Question
-from loynes.traces.read import read_trace
+from loynes.traces.read import FORMATS, read_trace
+from loynes.traces.readers.register import DUPLICATES
 from loynes.traces.trace import Trace
+
+if TYPE_CHECKING:
+    Format: TypeAlias = str
+    Duplicates: TypeAlias = str
+else:  # the formats are those that are registered
+    Format, Duplicates = Literal[FORMATS], Literal[DUPLICATES]
 
 
 def _source(trace: Any) -> str:
@@ -25,29 +32,52 @@ class AboutLog(Question):
     positional: ClassVar[tuple[str, ...]] = ("trace",)
 
     trace: Annotated[
-        Any, PlainSerializer(_source), Option("A job log: SWF, Slurm's sacct -P, CSV or Parquet; .gz too.", "TRACE")
+        Any,
+        PlainSerializer(_source),
+        Option("A job log: SWF, CSV, Parquet, or the accounting of Slurm, PBS, LSF, ...; .gz too.", "TRACE"),
     ]
     servers: Annotated[
         int | None, Field(ge=1), Option("How many servers.", default="what the log's header says", unit="servers")
     ] = None
     format: Annotated[
-        Literal["swf", "sacct", "csv", "parquet"] | None,
-        Option("Of the log.", "swf|sacct|csv|parquet", default="by name and contents"),
+        Format | None, Option(f"Of the log: {', '.join(FORMATS)}.", "FORMAT", default="by name and contents")
     ] = None
     columns: Annotated[
         dict[str, str],
         BeforeValidator(partial(pairs_of, like="NAME=COLUMN")),
-        Option("Where submit, need, service or wait is. Repeatable.", "NAME=COLUMN", flag="--column", written="pairs"),
+        Option(
+            "Where submit, need, service, wait, start, end, cpu, ... is. Repeatable.",
+            "NAME=COLUMN",
+            flag="--column",
+            written="pairs",
+        ),
     ] = Field(default_factory=dict)
+    unit: Annotated[
+        str | None,
+        Option(
+            "What a server is: nodes, cpus, gpus, ...", "UNIT", default="what the format counts, where that is clear"
+        ),
+    ] = None
+    duplicates: Annotated[
+        Duplicates, Option("Of a job that was requeued: every run, or the last.", "|".join(DUPLICATES))
+    ] = DUPLICATES[0]
     strict: Annotated[bool, Option("Stop at the first damaged line, instead of counting.")] = False
 
     @property
     def subject(self) -> str:
         return _source(self.trace)
 
-    def recorded(self) -> Trace:
-        """The workload, as it was read."""
-        return read_trace(self.trace, format=self.format, columns=self.columns, strict=self.strict)
+    def recorded(self, resources: tuple[str, ...] = ()) -> Trace:
+        """The workload, as it was read: jobs that need servers, or any of these resources."""
+        return read_trace(
+            self.trace,
+            format=self.format,
+            columns=self.columns,
+            strict=self.strict,
+            unit=self.unit,
+            resources=resources,
+            duplicates=self.duplicates,
+        )
 
     def servers_of(self, recorded: Trace) -> int:
         servers = recorded.servers if self.servers is None else self.servers

@@ -13,6 +13,7 @@ from loynes.estimators.measures import ALL_JOBS, Spread, System, Waits
 from loynes.results.base import Result, Seconds
 from loynes.results.table import Table
 from loynes.results.tables import system_table, wait_columns
+from loynes.traces.units import unit_named
 
 JOB_COLUMNS = ("submit", "need", "service", "wait", "response", "recorded_wait")
 
@@ -116,7 +117,15 @@ class Replay(Result):
     @property
     def title(self) -> str:
         under = "" if self.policy == "fcfs" else f" under {self.policy}"
-        return f"{self.name}: waits on {self.servers} servers{under}"
+        return f"{self.name}: waits on {self.cluster}{under}"
+
+    @property
+    def cluster(self) -> str:
+        """How many servers, or how much of every resource."""
+        resources = self.details.get("resources")
+        if resources:
+            return ", ".join(f"{count} {unit_named(name)}" for name, count in resources.items())
+        return f"{self.servers} {self.details.get('unit', 'servers')}"
 
     @property
     def headline(self) -> str:
@@ -170,9 +179,10 @@ class Replay(Result):
         """One row a job."""
         if not self.each:
             raise UsageError("the jobs themselves are not kept in a result file; replay the trace again to write them")
-        columns = [self.each[name].tolist() for name in JOB_COLUMNS]
-        columns[-1] = [None if np.isnan(wait) else wait for wait in columns[-1]]
-        return Table(self.title, JOB_COLUMNS, tuple(zip(*columns, strict=True)))
+        names = (*JOB_COLUMNS, *(name for name in self.each if name not in JOB_COLUMNS))
+        columns = {name: self.each[name].tolist() for name in names}
+        columns["recorded_wait"] = [None if np.isnan(wait) else wait for wait in columns["recorded_wait"]]
+        return Table(self.title, names, tuple(zip(*columns.values(), strict=True)))
 
     @property
     def footer(self) -> str:
