@@ -53,7 +53,7 @@ def test_stretched_laws(name: str) -> None:
 
 def test_shares() -> None:
     given = load("five-class-exponential")
-    for position, lever in enumerate(levers.share_levers(Variant(given, 1.0), "percent", 0.02)):
+    for position, lever in enumerate(levers.share_levers(Variant(given, 1.0), "percent", 0.02)[0]):
         for side, variant in ((-1, lever.low), (1, lever.high)):
             p = [c.probability for c in variant.model.classes]
             before = [c.probability for c in given.classes]
@@ -65,11 +65,15 @@ def test_shares() -> None:
         assert lever.factor * 2 * lever.step == pytest.approx(0.01)
 
 
-def test_a_share_near_one_is_changed_less() -> None:
-    """Nothing of the others would be left."""
-    first, _ = levers.share_levers(Variant(load("one-or-all"), 1.0), "percent", 0.05)
-    assert first.step == pytest.approx(0.05 * 0.001 / 0.999)
-    assert first.high.model.classes[1].probability == pytest.approx(0.00095)
+def test_a_share_near_one() -> None:
+    """It is changed less, so that something is left of the others; and nearer still it has no effect to be told."""
+    mostly = load("one-or-all", ["classes.small.probability=0.95", "classes.big.probability=0.05"])
+    first, _ = levers.share_levers(Variant(mostly, 1.0), "percent", 0.04)[0]
+    assert first.step == pytest.approx(0.04 * 0.05 / 0.95)
+    assert first.high.model.classes[1].probability == pytest.approx(0.048)
+    (other,), (why,) = levers.share_levers(Variant(load("one-or-all"), 1.0), "percent", 0.04)
+    assert other.of == "big"
+    assert "hardly any others" in why
 
 
 def test_needs_and_servers() -> None:
@@ -93,7 +97,7 @@ def test_units() -> None:
     assert (rate.factor, rate.change) == (pytest.approx(0.5 / 0.02), "+1")
     first, *_ = levers.length_levers(base, "unit", 0.01)
     assert first.factor == pytest.approx((1 / 0.5) / 0.02)
-    share, *_ = levers.share_levers(base, "unit", 0.01)
+    (share, *_), _ = levers.share_levers(base, "unit", 0.01)
     assert (share.factor, share.change) == (pytest.approx((0.01 / 0.5) / 0.02), "+0.01")
 
 

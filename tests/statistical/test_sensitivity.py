@@ -105,7 +105,7 @@ def test_effects_are_those_of_exact_answers(name: str) -> None:
     result = loynes.sensitivity(given, rate=rate, objective=objective, samples=400_000, confidence=SURE, seed=12)
     base, step = Variant(given, rate), result.details["step"]
     smooth = by_name([levers.rate_lever(base, "percent", TINY), *levers.length_levers(base, "percent", TINY)])
-    shares = [] if len(given.classes) == 1 else list(levers.share_levers(base, "percent", step))
+    shares = [] if len(given.classes) == 1 else levers.share_levers(base, "percent", step)[0]
     rest = by_name([*shares, *levers.need_levers(base)[0], *levers.server_levers(base)[0]])
     assert {(one.lever, one.change) for one in result.effects} == {*smooth, *rest}
     assert_holds(exact_of(base, objective), result.base, 0.1)
@@ -165,7 +165,7 @@ def test_coverage() -> None:
     rate, objective = 0.9, "mean(wait)"
     base, target = Variant(given, rate), target_of(objective, [c.label for c in given.classes])
     smooth = [levers.rate_lever(base, "percent", TINY), *levers.length_levers(base, "percent", TINY)]
-    (share, _), (server, *_) = levers.share_levers(base, "percent", 0.04), levers.server_levers(base)[0]
+    (share, _), (server, *_) = levers.share_levers(base, "percent", 0.04)[0], levers.server_levers(base)[0]
     truths = [truth(one, objective) for one in (*smooth, share, server)]
     seen: list[list[Estimate]] = []
     for seed in range(repetitions):

@@ -121,14 +121,17 @@ def _part(context: Context, number: int) -> Context:
 def _differences(base: levers.Variant, per: levers.Per, step: float) -> tuple[list[Lever], list[str]]:
     """What has no derivative along a path; and what cannot be changed, in words."""
     model, remarks = base.model, []
-    shares: list[Lever] = []
+    shares, nearly_all = list[Lever](), list[str]()
     if not model.independent or any(c.arrivals is not None for c in model.classes):
         remarks.append("shares are left out: the arrivals say which class comes")
     elif len(model.classes) > 1:
-        shares = list(levers.share_levers(base, per, step))
+        shares, nearly_all = levers.share_levers(base, per, step)
     needs, too_wide = levers.need_levers(base)
     servers, too_few = levers.server_levers(base)
-    return [*shares, *needs, *servers], [*remarks, *(f"left out: {text}" for text in (*too_wide, *too_few))]
+    return [*shares, *needs, *servers], [
+        *remarks,
+        *(f"left out: {text}" for text in (*nearly_all, *too_wide, *too_few)),
+    ]
 
 
 def _effect(one: Lever, value: Estimate, method: Literal["derivative", "difference"], note: str = "") -> Effect:

@@ -1,8 +1,8 @@
 """Chains that carry derivatives: which services and gaps every workload is made of (see `reference.slopes_block`).
 
 The state is a list of runs, ascending: servers that become free together, because one job holds them, and the row of
-`paths` that has the derivatives of that moment. A job takes the first runs away and adds one of its own, so a step
-costs about as much as without derivatives, however many classes there are. Values are, bit for bit, those of `forward`.
+`paths` that has the derivatives of that moment. A job takes the first runs away and adds one of its own, so
+only one row of derivatives is written a job. Values are, bit for bit, those of `forward`.
 """
 
 from __future__ import annotations

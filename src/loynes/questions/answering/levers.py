@@ -21,6 +21,9 @@ PERCENT = 0.01
 # A share is changed by a hundredth of all jobs where it is not changed in proportion.
 HUNDREDTH = 0.01
 
+# Of the share of all others: a class that takes more of it for the effect that is told has none.
+MOST_TAKEN = 0.25
+
 Per = Literal["percent", "unit"]
 SIDES = ("more", "fewer")
 
@@ -91,11 +94,14 @@ def length_levers(base: Variant, per: Per, step: float) -> Iterator[Lever]:
         yield Lever("length", f"length of {name}", name, _change(per), longer, shorter, low, high, factor, step)
 
 
-def share_levers(base: Variant, per: Per, step: float) -> Iterator[Lever]:
-    """One class's probability, all others' in proportion, at the same rate of all jobs."""
-    change = _change(per, f"+{HUNDREDTH:g}")
+def share_levers(base: Variant, per: Per, step: float) -> tuple[list[Lever], list[str]]:
+    """One class's probability, all others' in proportion, at the same rate of jobs; and what cannot be, in words."""
+    change, found, left_out = _change(per, f"+{HUNDREDTH:g}"), [], []
     for position, job_class in enumerate(base.model.classes):
         p = job_class.probability
+        if amount(per, p, HUNDREDTH) * p > MOST_TAKEN * (1.0 - p):
+            left_out.append(f"more of {job_class.label}, which nearly all jobs are, would leave hardly any others")
+            continue
         # Neither this class nor the others change by more than the step.
         own = min(step, step * (1.0 - p) / p)
         low, high = (_with_share(base, position, p * (1.0 + side * own)) for side in (-1, 1))
@@ -105,7 +111,8 @@ def share_levers(base: Variant, per: Per, step: float) -> Iterator[Lever]:
             for how in SIDES
         )
         factor = amount(per, p, HUNDREDTH) / (2.0 * own)
-        yield Lever("share", f"share of {name}", name, change, more, fewer, low, high, factor, own)
+        found.append(Lever("share", f"share of {name}", name, change, more, fewer, low, high, factor, own))
+    return found, left_out
 
 
 def need_levers(base: Variant) -> tuple[list[Lever], list[str]]:
