@@ -93,7 +93,7 @@ def backtest(paths: list[str], half: int = 28, step: int = 14) -> None:
                 if min(one.jobs, two.jobs) < 100:
                     continue
                 scale = (two.work / size) / (one.work / size)
-                found = loynes.evaluate(one, servers=servers, policy=policy, resamples=RESAMPLES, scale=scale)
+                found = loynes.evaluate(one, servers=servers, policy=policy, resamples=RESAMPLES, run_times=scale)
                 wait = float(loynes.replay(two, servers=servers, policy=policy).overall.wait.mean.estimate)
                 mean = found.ahead.overall.wait.mean
                 sides.append(int(np.sign(wait - mean.low) + np.sign(wait - mean.high)))
