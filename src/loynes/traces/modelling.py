@@ -18,6 +18,12 @@ Array = NDArray[np.float64]
 # An empirical law keeps the largest values as they are and averages the rest in groups of equally many.
 MOST_VALUES = 1000
 LARGEST_KEPT = 200
+# Jobs of the overall mix that an hour's own is drawn towards.
+SMOOTHED = 20.0
+# Of runs of like jobs: gaps within them that there must be, how long one may be, and the shortest gap, in seconds.
+LEAST_WITHIN = 50
+LONGEST_RUN = 1000
+LEAST_GAP = 1e-3
 LAWS = ("empirical", "fit", "exponential", "lognormal")
 
 
@@ -157,3 +163,78 @@ def _part_fast(trace: Trace, m: float, v: float, r: float) -> float:
     # Factorial cumulants are those of the integral of the rate.
     skewness = (third - 3.0 * second + 2.0 * mean) / width**3 / v**1.5
     return float(min(max(0.5 * (1.0 - skewness / math.sqrt(4.0 + skewness * skewness)), 1e-4), 0.9999))
+
+
+def cycle_table(trace: Trace, group: NDArray[np.int64]) -> dict[str, Any]:
+    """Rates by hour of the week, or of the day where a log has less than three weeks, each hour with its own mix.
+
+    An hour's mix is that of the same hour of all days, drawn towards the overall mix as SMOOTHED jobs of it would.
+    """
+    slots = 168 if trace.span >= 21 * 86400.0 else 24
+    hour = (trace.submit // 3600.0).astype(np.int64)
+    hours = np.arange(int(trace.span // 3600.0) + 1)
+    came, there = (np.bincount(values % slots, minlength=slots) for values in (hour, hours))
+    rates = came / np.maximum(there, 1) / 3600.0
+    classes = int(group.max()) + 1
+    overall = np.bincount(group, minlength=classes) / trace.jobs
+    by_hour = np.zeros((24, classes))
+    np.add.at(by_hour, (hour % 24, group), 1.0)
+    by_hour += SMOOTHED * overall
+    mix = by_hour / by_hour.sum(axis=1, keepdims=True)
+    return {
+        "process": "periodic", "cycle": slots * 3600.0, "rates": rates.tolist(),
+        "mix": mix[np.arange(slots) % 24].tolist(),
+    }  # fmt: skip
+
+
+def session_table(trace: Trace, group: NDArray[np.int64], session: NDArray[np.int64]) -> dict[str, Any]:
+    """Runs of successive jobs of one session and class: how many, how soon after each other, and how much alike.
+
+    A later job of a run repeats the length of the first as often as the logarithms of both are correlated.
+    """
+    starts = np.ones(trace.jobs, dtype=np.bool_)
+    starts[1:] = (np.diff(session) != 0) | (np.diff(group) != 0)
+    first = np.flatnonzero(starts)
+    sizes = np.diff(np.append(first, trace.jobs))
+    gaps = np.diff(trace.submit)
+    between, within = gaps[starts[1:]], gaps[~starts[1:]]
+    if len(within) < LEAST_WITHIN:
+        raise TraceError(f"{trace.source}: hardly any jobs come in sessions")
+    values, counts = np.unique(np.minimum(sizes, LONGEST_RUN), return_counts=True)
+    length = np.log(trace.service)
+    later = np.flatnonzero(~starts)
+    repeat = float(np.corrcoef(length[later], length[np.repeat(first, sizes)][later])[0, 1])
+    return {
+        "process": "sessions",
+        "size": {"law": "empirical", "values": values.astype(float).tolist(), "weights": counts.astype(float).tolist()},
+        "gap": law_table(np.maximum(within, LEAST_GAP), "empirical"),
+        "of": {"process": "renewal", "gap": law_table(np.maximum(between, LEAST_GAP), "empirical")},
+        "repeat": min(max(repeat, 0.0), 1.0) if math.isfinite(repeat) else 0.0,
+    }
+
+
+def more_phases(trace: Trace, bursts: Burstiness) -> dict[str, Any]:
+    """Four phases: two independent modulations, a faster and a slower one, of the dispersion of counts.
+
+    The dispersion over t is 1 plus a sum of terms as in `two_phases`, one for each modulation, since independent
+    modulations of the rate add up. Which rates r, and how large, is a non-negative least squares problem on a grid
+    (moment fitting over time scales: Andersen, Nielsen 1998). Each modulation spends half its time in either phase.
+    """
+    from scipy.optimize import nnls
+
+    m, t = bursts.rate, np.array(bursts.scale)
+    grid = np.geomspace(0.05 / t[-1], 5.0 / t[0], 60)
+    shapes = 1.0 - -np.expm1(-np.outer(t, grid)) / np.outer(t, grid)
+    weight = np.sqrt(np.array(bursts.windows, np.float64)) / np.maximum(np.array(bursts.dispersion), 1.0)
+    size, _ = nnls(weight[:, None] * shapes, weight * np.maximum(np.array(bursts.dispersion) - 1.0, 0.0))
+    strong = np.argsort(-size * grid)[:2]
+    strong = strong[size[strong] > 0.0]
+    if len(strong) < 2 or grid[strong].max() < 3.0 * grid[strong].min():
+        raise TraceError(f"{trace.source}: its arrivals do not disperse on two scales of time")
+    deviation = np.sqrt(0.5 * size[strong] * m * grid[strong]) / m
+    deviation *= min(1.0, 0.98 / float(deviation.sum()))  # no rate below 0
+    generators = [0.5 * r * np.array([[-1.0, 1.0], [1.0, -1.0]]) for r in grid[strong]]
+    generator = np.kron(generators[0], np.eye(2)) + np.kron(np.eye(2), generators[1])
+    signs = [np.array([1.0, -1.0])] * 2
+    swing = np.kron(deviation[0] * signs[0], np.ones(2)) + np.kron(np.ones(2), deviation[1] * signs[1])
+    return {"process": "mmpp", "generator": generator.tolist(), "rates": (m * (1.0 + swing)).tolist()}

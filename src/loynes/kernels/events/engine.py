@@ -181,6 +181,19 @@ class _ArrivalSource:
         return Arrivals(arrival, self._job_class[:count], service, events.inflation * service, np.full(count, -1))
 
 
+def jobs_before(events: Events, replica: int, horizon: float) -> Arrivals:
+    """The jobs of a replica that arrive before a time."""
+    source, number = _ArrivalSource(events, replica), 0
+    parts: list[Arrivals] = []
+    while not parts or parts[-1].arrival[-1] < horizon:
+        part = source.next(number, CHUNK)
+        parts.append(part._replace(job_class=part.job_class.copy(), service=part.service.copy()))
+        number += CHUNK
+    whole = [np.concatenate(columns) for columns in zip(*parts, strict=True)]
+    count = int(np.searchsorted(whole[0], horizon))
+    return Arrivals(*(column[:count] for column in whole))
+
+
 class _Replica:
     """A floor and the observations on it, from time 0 until every observed job has ended."""
 

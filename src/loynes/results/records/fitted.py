@@ -21,6 +21,34 @@ class FittedArrivals(Burstiness):
     process: str
 
 
+@dataclass(frozen=True)
+class CheckedMetric:
+    """A quantity of the second half of the log, and of a model that was fitted to the first half."""
+
+    name: str
+    log: Estimate
+    model: Estimate
+    passed: bool  # the model's lies in the log's interval
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A kind of model that was tried, how it fared on the second half of the log, and why it was not tested."""
+
+    process: str
+    checks: tuple[CheckedMetric, ...] = ()
+    why: str = ""
+
+    @property
+    def passed(self) -> bool:
+        return bool(self.checks) and all(check.passed for check in self.checks)
+
+    @property
+    def missed(self) -> int:
+        """How many checks it does not pass."""
+        return sum(not check.passed for check in self.checks)
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class FittedModel(Result):
     """A fitted model, and waits of the log itself (replayed, with the noise of its length) beside the model's."""

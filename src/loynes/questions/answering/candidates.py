@@ -1,0 +1,168 @@
+"""Models of a log, from simple to rich, and the test that one of them has to pass.
+
+A model is fitted to the first half of the log, and simulated under the log's policy at the rate of the second half. Its
+mean wait, 95th percentile, utilization and dispersion of daily counts must lie in the intervals that the second half
+itself gives, from resamples (`estimators.resamples`). So a model is judged by jobs that it has not seen, and by no more
+than what a log of that length determines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from loynes.errors import TraceError
+from loynes.estimate import Estimate, mean_of
+from loynes.estimators.resamples import Quantity
+from loynes.execution.context import Context
+from loynes.inputs.philox import STREAM_STATIONARY
+from loynes.inputs.tables import job_table
+from loynes.kernels.engine import Ints
+from loynes.kernels.events.engine import Events, jobs_before, run_classes, run_jobs
+from loynes.kernels.events.loop import KINDS, SPAN
+from loynes.kernels.events.recorded import WAIT, observe
+from loynes.model import Model, load
+from loynes.questions.answering.orders import Order
+from loynes.questions.answering.resampling import LogRunner
+from loynes.questions.evaluate_log import EvaluateLog
+from loynes.results.records.fitted import CheckedMetric
+from loynes.traces.burstiness import burstiness
+from loynes.traces.modelling import arrival_table_of, class_tables, cycle_table, more_phases, session_table
+from loynes.traces.resampling import DAY, Days, choose_days
+from loynes.traces.sessions import sessions_of
+from loynes.traces.trace import Trace
+
+# Resamples of the second half, and replicas of a model, that a test takes.
+RESAMPLES = 60
+REPLICAS = 12
+CONFIDENCE = 0.95
+# A model that offers more work than this share of the servers is not run: its line would only grow.
+FULL = 0.98
+NAMES = ("poisson", "renewal", "batch", "mmpp", "mmpp4", "periodic", "sessions")
+
+
+def arrivals_named(name: str, trace: Trace, group: Ints) -> dict[str, Any]:
+    """The arrivals of a candidate, as a model file has them; TraceError where the log does not give them."""
+    if name == "periodic":
+        return cycle_table(trace, group)
+    if name == "sessions":
+        return session_table(trace, group, sessions_of(trace))
+    if name == "mmpp4":
+        return more_phases(trace, burstiness(trace))
+    return arrival_table_of(trace, burstiness(trace), name)
+
+
+def model_of(trace: Trace, name: str, servers: int, classes: int, law: str, describe: dict[str, str]) -> Model:
+    """A candidate fitted to a log."""
+    tables, group = class_tables(trace, classes, law)
+    return load(describe | {"servers": servers, "arrivals": arrivals_named(name, trace, group), "classes": tables})
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """The second half of a log: what a model must reproduce, with the intervals that it leaves."""
+
+    trace: Trace
+    servers: int
+    order: Order
+    rate: float
+    targets: dict[str, Estimate]
+
+    def check(self, model: Model, seed: int, context: Context) -> tuple[CheckedMetric, ...]:
+        """Each quantity of the second half beside that of a model, simulated as long and as fast."""
+        if self.rate * model.works[0] >= FULL * self.servers:
+            full = Estimate(np.inf, np.inf, np.inf)
+            return tuple(CheckedMetric(name, target, full, False) for name, target in self.targets.items())
+        runs = [_shown(model, self.rate, self.order, self.trace.span, seed, k) for k in range(REPLICAS)]
+        values = [
+            mean_of(np.array(column), CONFIDENCE) for column in zip(*(vars(one).values() for one in runs), strict=True)
+        ]
+        return tuple(
+            CheckedMetric(name, target, value, bool(target.low <= value.estimate <= target.high))
+            for (name, target), value in zip(self.targets.items(), values, strict=True)
+        )
+
+
+def held_out(trace: Trace, servers: int, order: Order, seed: int, context: Context) -> HeldOut:
+    """The targets of a log, by its own resamples; TraceError if it is too short for any."""
+    if trace.jobs < 2 or not trace.span > 0:
+        raise TraceError(f"{trace.source}: is too short to test a model on")
+    question = EvaluateLog.of(
+        trace, servers=servers, policy=order.rule, inflation=order.inflation if order.rule.believes_run_times else None,
+        resamples=RESAMPLES, confidence=CONFIDENCE, seed=seed,
+    )  # fmt: skip
+    runner = LogRunner(question, context)
+    data = runner.measured(runner.run(runner.case(), context))[0]
+    targets = {
+        "mean wait": data.overall.wait.mean,
+        "p95 of waits": data.overall.wait.p95,
+        "utilization": data.system.utilization,
+        "dispersion of daily counts": _dispersion(runner.days, seed),
+    }
+    return HeldOut(trace, servers, order, (trace.jobs - 1) / trace.span, targets)
+
+
+def _dispersion(days: Days, seed: int) -> Estimate:
+    """Of the jobs in a day, with the interval of the days themselves."""
+    counts = np.diff(days.first).astype(np.float64)
+    rng = np.random.default_rng([seed, 1])
+    others = np.array([dispersion_of(counts[choose_days(days, rng)]) for _ in range(200)])
+    value = dispersion_of(counts)
+    low, high = Quantity(np.array([value]), others, value).around(CONFIDENCE, days.stretches)
+    return Estimate(value, min(low, value), max(high, value))
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What one run showed, by the names of the targets."""
+
+    mean: float
+    p95: float
+    utilization: float
+    dispersion: float
+
+
+def _shown(model: Model, rate: float, order: Order, span: float, seed: int, replica: int) -> Shown:
+    """A log of a model's own jobs, run and looked at as the recorded one is."""
+    table = job_table(model, rate)
+    task = Events(table, seed, STREAM_STATIONARY, np.array([replica]), order.rule)
+    jobs = jobs_before(task, replica, span)
+    guess = order.inflation * jobs.service
+    times, sums = run_classes(
+        table.units, jobs.arrival, jobs.job_class, table.demand, jobs.service, guess, order.rule, order.option,
+        np.array([0.0, span]),
+    )  # fmt: skip
+    columns = observe(times, jobs.service, ())
+    busy = float(sums[0, KINDS] / sums[0, SPAN] / model.servers)
+    counts = np.bincount((jobs.arrival // DAY).astype(np.int64), minlength=int(span // DAY))[: int(span // DAY)]
+    return Shown(float(columns[WAIT]), float(columns[WAIT + 4]), busy, dispersion_of(counts.astype(np.float64)))
+
+
+def dispersion_of(counts: np.ndarray[Any, np.dtype[np.float64]]) -> float:
+    """Variance over mean."""
+    return float(np.var(counts, ddof=1) / max(float(np.mean(counts)), 1e-9)) if len(counts) > 1 else 1.0
+
+
+def log_policy(trace: Trace, servers: int) -> str:
+    """First come, first served, or EASY: whichever replay is nearer to the waits that the log recorded."""
+    known = ~np.isnan(trace.wait)
+    if not known.any():
+        return "fcfs"
+    recorded = float(trace.wait[known].mean())
+    guess = trace.service if trace.requested is None else np.fmax(trace.requested, trace.service)
+    off = {}
+    for name in ("fcfs", "easy"):
+        times, _ = run_jobs(np.array([servers]), trace.submit, trace.need[:, None], trace.service, name, guess=guess)
+        off[name] = abs(np.log1p(float(times[known, 0].mean())) - np.log1p(recorded))
+    return min(off, key=lambda name: off[name])
+
+
+def inflation_of(trace: Trace) -> float:
+    """How many times too long run times are believed, by the requested times of the log."""
+    requested = trace.requested
+    if requested is None:
+        return 1.0
+    known = ~np.isnan(requested)
+    return float(max(1.0, np.fmax(requested, trace.service)[known].sum() / trace.service[known].sum()))
