@@ -26,6 +26,7 @@ from loynes.model import Mixture as Mixture
 from loynes.model import Mmpp as Mmpp
 from loynes.model import Model as Model
 from loynes.model import Pareto as Pareto
+from loynes.model import Periodic as Periodic
 from loynes.model import PhaseType as PhaseType
 from loynes.model import Poisson as Poisson
 from loynes.model import Quantiles as Quantiles

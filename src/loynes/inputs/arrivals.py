@@ -24,6 +24,9 @@ These are the rows of moves in `_modulated`. With the phase at job 0 drawn as ar
 **Batches.** At a job of a batch of size S the number r of those still to come has P(r) = P(S > r) / E[S]. Forwards r
 falls to 0, then a gap and a new batch follow. Backwards the job before is of the same batch, with r + 1 still to come,
 with probability P(S > r + 1) / P(S > r); else it was the last of its batch: r = 0, and the gap lies between.
+
+**Cycles.** A process that is Poisson but for a rate that repeats has as its phase the slot of the cycle, and as r the
+time since that began (inputs/periodic.py).
 """
 
 from __future__ import annotations
@@ -34,15 +37,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.inputs.elementary import log
-from loynes.inputs.philox import GROUP_SHIFT, short_uniform, words
+from loynes.inputs.periodic import ahead, behind, cycle_of, start_units
+from loynes.inputs.philox import GROUP_SHIFT, long_uniform, short_uniform, words
 from loynes.model import modulation
-from loynes.model.arrivals import Batch, Process, Recorded, Renewal
+from loynes.model.arrivals import Batch, Periodic, Process, Recorded, Renewal
 from loynes.model.cluster import Model
 from loynes.model.laws.law import Law
 from loynes.model.streams import Chain
 
 # Processes, as kernels know them.
-POISSON, RENEWAL, MODULATED, RECORDED = range(4)
+POISSON, RENEWAL, MODULATED, RECORDED, PERIODIC = range(5)
 # Added to a stream's number: the words that move the phase of arrivals, one group a move, the group's number above it.
 MOVES = 0x40000000
 
@@ -57,7 +61,8 @@ class ArrivalTable(NamedTuple):
     moves: int  # how many there are
     sizes: int  # of batches: the largest, 0 where jobs come one by one
     mixed: int  # classes, where they depend on the phase, else 0
-    time: NDArray[np.float64]  # mean stay in each phase; recorded gaps; for a renewal, what its law's gaps are times
+    # Mean stay in each phase; recorded gaps; for a renewal, what its law's gaps are times; `periodic.cycle_of` a cycle.
+    time: NDArray[np.float64]
     row: NDArray[np.int64]  # where rows of moves begin, [3 phases + 1]; then where each move leads
     cut: NDArray[np.uint64]  # all cuts, one after the other
 
@@ -109,10 +114,15 @@ def no_arrivals() -> ArrivalTable:
 def arrival_table(model: Model, rate: float | None) -> tuple[ArrivalTable, Law | None]:
     """The arrays of a model's arrivals at a rate, and the gaps' law if that is all there is to them.
 
-    None for the saturated system: without gaps, the phase matters only for the classes it brings.
+    None for the saturated system: without gaps, the phase matters only for the classes it brings. In which order slots
+    of a cycle bring them depends on how many jobs come in each: it is that of the model's own rate.
     """
     process: Process = model.arrivals
     chain = model.chain
+    if isinstance(process, Periodic):
+        if rate is None and process.mix is None:
+            return no_arrivals(), None
+        return _periodic(process, process.jobs_rate or process.own_rate if rate is None else rate), None
     if rate is None:
         return (no_arrivals() if chain is None or chain.mix is None else _modulated(chain, 0.0, process)), None
     size = process.mean_size if isinstance(process, Batch) else 1.0
@@ -166,6 +176,13 @@ def _modulated(chain: Chain, stretch: float, process: Process) -> ArrivalTable:
     return _packed(MODULATED, phases, stretch / leaving, _with_batches(parts, process))
 
 
+def _periodic(process: Periodic, rate: float) -> ArrivalTable:
+    cycle = cycle_of(process, rate)
+    slots = len(process.rates)
+    mix = np.zeros((0, 0), np.uint64) if process.mix is None else np.array([cuts_of(np.array(p)) for p in process.mix])
+    return _packed(PERIODIC, slots, cycle, _NOTHING._replace(mix=mix, start=cuts_of(cycle[:slots])))
+
+
 def _with_batches(parts: Parts, process: Process) -> Parts:
     if not isinstance(process, Batch):
         return parts
@@ -188,9 +205,13 @@ def start_places(table: ArrivalTable, seed: int, stream: int, replicas: NDArray[
         return np.zeros(len(replicas), np.int64)
     # The largest index is nobody's job.
     index = np.full(len(replicas), np.iinfo(np.int64).max)
-    word_0, word_1, _, _ = words(seed, stream | MOVES, replicas, index)
+    word_0, word_1, word_2, _ = words(seed, stream | MOVES, replicas, index)
     if table.process == RECORDED:
         return ((word_0 * np.uint64(table.phases)) >> np.uint64(32)).astype(np.int64)
+    if table.process == PERIODIC:
+        return np.asarray(
+            np.searchsorted(parts.start, word_0, side="right") + table.phases * start_units(word_1, word_2), np.int64
+        )
     phase = np.searchsorted(parts.start, word_0, side="right") if table.process == MODULATED else 0
     more = np.searchsorted(parts.start_more, word_1, side="right") if table.sizes else 0
     return np.asarray(phase + table.phases * np.asarray(more, np.int64), np.int64) * np.ones(len(replicas), np.int64)
@@ -246,10 +267,16 @@ class _Step:
     def _stay(self, phase: int, word: int) -> float:
         return float(-log(short_uniform(np.array([word], np.uint64)))[0] * self.table.time[phase])
 
+    def _energy(self, n: int) -> float:
+        high, low, _, _ = self._words(n, 0)
+        return float(-log(long_uniform(np.array([high], np.uint64), np.array([low], np.uint64)))[0])
+
     def forward(self, n: int, x: int, renewal_gap: float | None) -> tuple[float, int]:
         t = self.table
         if t.process == RECORDED:
             return float(t.time[x]), (x + 1) % t.phases
+        if t.process == PERIODIC:
+            return ahead(t.time, t.phases, x, self._energy(n))
         phase, more = x % t.phases, x // t.phases
         if more:
             return 0.0, x - t.phases
@@ -271,6 +298,8 @@ class _Step:
         if t.process == RECORDED:
             before = (x - 1) % t.phases
             return float(t.time[before]), before
+        if t.process == PERIODIC:
+            return behind(t.time, t.phases, x, self._energy(n))
         phase, more = x % t.phases, x // t.phases
         word = self._words(n, 0)
         if t.sizes and word[2] < self.parts.more[more]:

@@ -131,11 +131,11 @@ def job_table(model: Model, rate: float | None) -> JobTable:
 def needs_of(model: Model) -> Needs:
     table = job_table(model, None)
     rows = np.hstack([table.need[:, None], table.demand, table.specific])
-    chain, phase_weight = model.chain, np.zeros((0, 0))
-    if chain is not None and chain.mix is not None:
+    by_phase, phase_weight = model.phase_mix, np.zeros((0, 0))
+    if by_phase is not None:
         # One more column tells classes of the same need apart.
         rows = np.hstack([rows, np.arange(len(rows))[:, None]])
-        phase_weight = chain.mix / chain.classes
+        phase_weight = by_phase.mix / by_phase.classes
     distinct, of_class = np.unique(rows, axis=0, return_inverse=True)
     weight = np.zeros(len(distinct))
     np.add.at(weight, of_class, [c.probability for c in model.classes])

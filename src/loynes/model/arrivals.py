@@ -1,7 +1,8 @@
 """Arrival processes. The threshold does not depend on them (unless classes do); waits do.
 
 Every process has a rate of its own, jobs per unit of time; a `rate` beside it, or asked for with a question, speeds the
-whole process up or slows it down, so that gaps keep their shape.
+whole process up or slows it down, so that gaps keep their shape. Only a periodic process keeps its cycle, whatever the
+rate: a day stays a day, and more jobs come in it.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ Array = NDArray[np.float64]
 
 MOST_PHASES = 100
 MOST_RECORDED = 10_000_000
+MOST_SLOTS = 24 * 7 * 4
 # Batches larger than this, or than all but 2^-40 of them, are cut.
 LARGEST_BATCH = 100_000
 NEVER = 2.0**-40
@@ -91,15 +93,20 @@ class Modulated(Process):
             raise ValueError(what)
         if len(d0) > MOST_PHASES:
             raise ValueError(f"{len(d0)} phases, at most {MOST_PHASES} are supported")
-        if self.mix is None:
-            return
-        if len(self.mix) != len(d0):
-            raise ValueError(f"mix: must have a row for each of the {len(d0)} phases, has {len(self.mix)}")
-        for position, row in enumerate(self.mix):
-            if len(row) != len(self.mix[0]):
-                raise ValueError(f"mix[{position}]: has {len(row)} entries, mix[0] has {len(self.mix[0])}")
-            if abs(math.fsum(row) - 1.0) > 1e-9:
-                raise ValueError(f"mix[{position}]: must sum to 1, sums to {math.fsum(row):.12g}")
+        _check_mix(self.mix, len(d0), "phases")
+
+
+def _check_mix(mix: tuple[Row, ...] | None, count: int, of: str) -> None:
+    """Refuse rows of class probabilities that are not one for each phase or slot, or not probabilities."""
+    if mix is None:
+        return
+    if len(mix) != count:
+        raise ValueError(f"mix: must have a row for each of the {count} {of}, has {len(mix)}")
+    for position, row in enumerate(mix):
+        if len(row) != len(mix[0]):
+            raise ValueError(f"mix[{position}]: has {len(row)} entries, mix[0] has {len(mix[0])}")
+        if abs(math.fsum(row) - 1.0) > 1e-9:
+            raise ValueError(f"mix[{position}]: must sum to 1, sums to {math.fsum(row):.12g}")
 
 
 class Mmpp(Modulated):
@@ -141,6 +148,30 @@ class Map(Modulated):
     @property
     def matrices(self) -> tuple[Array, Array]:
         return np.array(self.d0), np.array(self.d1)
+
+
+class Periodic(Process):
+    """A Poisson process whose rate repeats with a cycle, such as a day: `rates` has one for each of its equal slots.
+
+    A `rate` beside it, or asked for, multiplies the rates, so that more jobs come in a cycle of the same length. `mix`
+    gives a row of class probabilities for every slot.
+    """
+
+    process: Literal["periodic"] = "periodic"
+    cycle: Positive
+    rates: Row = Field(min_length=1, max_length=MOST_SLOTS)
+    mix: tuple[Row, ...] | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Periodic:
+        if not any(self.rates):
+            raise ValueError("rates: must not all be 0")
+        _check_mix(self.mix, len(self.rates), "slots")
+        return self
+
+    @property
+    def own_rate(self) -> float:
+        return math.fsum(self.rates) / len(self.rates)
 
 
 def _or_file(schema: dict[str, Any]) -> None:
@@ -236,5 +267,5 @@ class Batch(Process):
 
 
 Arrivals = Annotated[
-    Annotated[Poisson | Renewal | Mmpp | Map | Batch | Recorded, Field(discriminator="process")], _Unsaid
+    Annotated[Poisson | Renewal | Mmpp | Map | Batch | Recorded | Periodic, Field(discriminator="process")], _Unsaid
 ]

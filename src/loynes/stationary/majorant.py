@@ -24,6 +24,7 @@ from loynes.inputs.philox import STREAM_MAJORANT, STREAM_MAJORANT_CHECK
 from loynes.inputs.tables import job_table, needs_of
 from loynes.kernels.engine import Engine
 from loynes.kernels.reference import BLOCK
+from loynes.model.arrivals import Periodic
 from loynes.model.cluster import Model
 from loynes.stationary.block_bounds import Gaps, log_rare
 from loynes.stationary.certificate import ATTEMPTS, SURE, Certificate, NoCertificate
@@ -53,11 +54,22 @@ def heavy_tail(model: Model) -> str | None:
     return None
 
 
+def unbounded(model: Model) -> str | None:
+    """Why a model can have no certificate at any rate, None if it may have one."""
+    heavy = heavy_tail(model)
+    if heavy is not None or not isinstance(model.arrivals, Periodic) or model.independent:
+        return heavy
+    return (
+        "classes depend on the slot of a cycle, so that a block's pile and its time depend on one another and on where "
+        "in the cycle it ends, for which there is no bound that holds wherever that is"
+    )
+
+
 def certify(
     model: Model, rate: float, threshold: Estimate, *, seed: int, max_jobs: float, context: Context
 ) -> Certificate | NoCertificate:
     """Block length and theta for a model at a rate, or why there is none."""
-    why = heavy_tail(model)
+    why = unbounded(model)
     if why is not None:
         return NoCertificate(why)
     least = BLOCK * (CHOOSING + JUDGING)
