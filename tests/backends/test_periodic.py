@@ -66,7 +66,8 @@ def test_a_step_back_undoes_a_step_ahead(own: list[float], jobs: float, e: float
     slack = 2.0 * float(time[: len(own)].max()) / UNITS + 1e-12
     moved = abs(np.diff(jobs_expected(time, len(own), np.array([again, x])))[0])
     assert min(moved, time[len(own)] - moved) <= slack
-    if again % len(own) == slot:
+    # At the very beginning of a slot, rounding may end before the times ahead of it in which nobody comes.
+    if again % len(own) == slot and abs(again - x) < len(own) * UNITS // 2:
         assert abs(back - gap) <= (slack / time[slot] * UNITS + 2.0) * time[-1] + 1e-12 * gap
 
 

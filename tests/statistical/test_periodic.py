@@ -109,7 +109,8 @@ def test_threshold_of_long_and_of_short_cycles() -> None:
 
 MIXED = {
     "servers": 4,
-    "arrivals": {"process": "periodic", "cycle": 30.0, "rates": [0.3, 1.5, 0.6], "mix": [[0.9, 0.1], [0.3, 0.7], [1, 0]]},
+    "arrivals": {"process": "periodic", "cycle": 30.0, "rates": [0.3, 1.5, 0.6],
+                 "mix": [[0.9, 0.1], [0.3, 0.7], [1.0, 0.0]]},
     "classes": [{"name": "small", "need": 1, "service": ONE},
                 {"name": "big", "need": 3, "service": {"law": "exponential", "mean": 0.5}}],
 }  # fmt: skip
