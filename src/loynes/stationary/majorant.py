@@ -60,8 +60,8 @@ def unbounded(model: Model) -> str | None:
     if heavy is not None or not isinstance(model.arrivals, Periodic) or model.independent:
         return heavy
     return (
-        "classes depend on the slot of a cycle, so that a block's pile and its time depend on one another and on where "
-        "in the cycle it ends, for which there is no bound that holds wherever that is"
+        "classes depend on the slot of a cycle: a block's pile and its time then go together and depend on where in "
+        "the cycle it ends, and no bound is known that holds wherever that is"
     )
 
 
