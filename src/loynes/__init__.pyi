@@ -33,6 +33,7 @@ from loynes.model import Quantiles as Quantiles
 from loynes.model import Recorded as Recorded
 from loynes.model import Renewal as Renewal
 from loynes.model import Scipy as Scipy
+from loynes.model import Sessions as Sessions
 from loynes.model import Shifted as Shifted
 from loynes.model import Truncated as Truncated
 from loynes.model import Uniform as Uniform

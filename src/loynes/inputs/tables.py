@@ -42,7 +42,8 @@ class JobTable(NamedTuple):
     simple: bool  # every branch exponential, one a class: the fully vectorised path
     class_cut: NDArray[np.uint64]  # class c is drawn when class_cut[c-1] <= word < class_cut[c]
     need: NDArray[np.int64]  # per class
-    first: NDArray[np.int64]  # branches of class c: first[c] .. first[c + 1] - 1; then those of a renewal's gaps
+    # Branches of class c: first[c] .. first[c + 1] - 1; then those of a renewal's gaps, and of a session's.
+    first: NDArray[np.int64]
     low: NDArray[np.float64]  # per branch
     stretch: NDArray[np.float64]  # 1 / width
     recipe: NDArray[np.int64]
@@ -69,7 +70,8 @@ def rarest(table: JobTable) -> float:
 class Needs(NamedTuple):
     """The distinct needs of a model, ascending: a workload vector answers for all classes of one need at once.
 
-    Where classes depend on the arrival process, every class stands on its own, with its own weight in every phase.
+    Where classes depend on the arrival process, every class stands on its own, with its own weight in every phase. Jobs
+    of a session are told by the jobs before them: there, what a job's own class is stands for the phase.
     """
 
     need: NDArray[np.int64]  # servers of all kinds
@@ -86,9 +88,9 @@ def job_table(model: Model, rate: float | None) -> JobTable:
     first, low, width, branches = [0], [], [], []
     grids: list[NDArray[np.float64]] = []
     pieces: list[NDArray[np.float64]] = [np.empty((0, 3))]
-    arrivals, gap_law = arrival_table(model, rate)
-    # A renewal's gaps are drawn as services are; their law comes after those of the classes.
-    for of in [c.service for c in model.classes] + ([] if gap_law is None else [gap_law]):
+    arrivals, gap_laws = arrival_table(model, rate)
+    # A renewal's and a session's gaps are drawn as services are; their laws come after those of the classes.
+    for of in [*(c.service for c in model.classes), *gap_laws]:
         start = 0.0
         for weight, law in leaves(of):
             branches.append(_placed(law.recipe(), grids, pieces))
@@ -132,9 +134,12 @@ def needs_of(model: Model) -> Needs:
     table = job_table(model, None)
     rows = np.hstack([table.need[:, None], table.demand, table.specific])
     by_phase, phase_weight = model.phase_mix, np.zeros((0, 0))
-    if by_phase is not None:
+    if not model.independent:
         # One more column tells classes of the same need apart.
         rows = np.hstack([rows, np.arange(len(rows))[:, None]])
+    if model.alike:
+        phase_weight = np.diag([1.0 / c.probability for c in model.classes])
+    elif by_phase is not None:
         phase_weight = by_phase.mix / by_phase.classes
     distinct, of_class = np.unique(rows, axis=0, return_inverse=True)
     weight = np.zeros(len(distinct))

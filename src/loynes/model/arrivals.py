@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, Strict, ValidationInfo, model_validator
 
 from loynes.model import modulation
 from loynes.model.fields import Finite, NonNegative, Positive, Record
@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 MOST_PHASES = 100
 MOST_RECORDED = 10_000_000
 MOST_SLOTS = 24 * 7 * 4
-# Batches larger than this, or than all but 2^-40 of them, are cut.
+# Batches and sessions larger than this, or than all but 2^-40 of them, are cut.
 LARGEST_BATCH = 100_000
 NEVER = 2.0**-40
 
@@ -236,6 +236,14 @@ def _sizes(law: ServiceLaw) -> Array:
     return np.asarray(likely / likely.sum())
 
 
+def _check_sizes(size: ServiceLaw, of: str) -> None:
+    """Refuse laws of sizes that may be 0, or too large."""
+    if float(size.cdf(0.0)) > 0:
+        raise ValueError(f"size: must be above 0, a {of} has at least one job")
+    if float(size.cdf(LARGEST_BATCH)) < 1.0 - NEVER:
+        raise ValueError(f"size: more than {LARGEST_BATCH} jobs in a {of} are too likely")
+
+
 class Batch(Process):
     """Jobs that come together: `of` says when, `size` how many (a law, rounded up to whole jobs)."""
 
@@ -245,10 +253,7 @@ class Batch(Process):
 
     @model_validator(mode="after")
     def _sizes_fit(self) -> Batch:
-        if float(self.size.cdf(0.0)) > 0:
-            raise ValueError("size: must be above 0, a batch has at least one job")
-        if float(self.size.cdf(LARGEST_BATCH)) < 1.0 - NEVER:
-            raise ValueError(f"size: more than {LARGEST_BATCH} jobs in a batch are too likely")
+        _check_sizes(self.size, "batch")
         return self
 
     @property
@@ -266,6 +271,43 @@ class Batch(Process):
         return None if batches is None else batches * self.mean_size
 
 
+class Sessions(Process):
+    """Users who submit runs of like jobs: `size` says how many jobs a session has (a law, rounded up to whole jobs),
+    `gap` how long after one another they come, and `of` how long after its last job the next session begins.
+
+    All jobs of a session are of one class. Each after the first has, with probability `repeat`, the very service of the
+    first, and else one of its own. Sessions do not overlap.
+    """
+
+    process: Literal["sessions"] = "sessions"
+    size: ServiceLaw
+    gap: ServiceLaw
+    of: Single
+    repeat: Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)] = 0.0
+
+    @model_validator(mode="after")
+    def _sizes_fit(self) -> Sessions:
+        _check_sizes(self.size, "session")
+        if self.of.jobs_rate is None:
+            raise ValueError("of.rate: is missing; the gaps between sessions are as long as it says")
+        return self
+
+    @property
+    def sizes(self) -> Array:
+        """P(size = 1), P(size = 2), ..."""
+        return _sizes(self.size)
+
+    @property
+    def mean_size(self) -> float:
+        return float(self.sizes @ np.arange(1, len(self.sizes) + 1))
+
+    @property
+    def own_rate(self) -> float:
+        assert self.of.jobs_rate is not None
+        return self.mean_size / (1.0 / self.of.jobs_rate + (self.mean_size - 1.0) * self.gap.mean)
+
+
 Arrivals = Annotated[
-    Annotated[Poisson | Renewal | Mmpp | Map | Batch | Recorded | Periodic, Field(discriminator="process")], _Unsaid
+    Annotated[Poisson | Renewal | Mmpp | Map | Batch | Recorded | Periodic | Sessions, Field(discriminator="process")],
+    _Unsaid,
 ]

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Strict, Tag, model_validator
 
 from loynes.errors import ModelError
-from loynes.model.arrivals import Arrivals, Modulated, Poisson, Single
+from loynes.model.arrivals import Arrivals, Modulated, Poisson, Sessions, Single
 from loynes.model.fields import (
     BY_RESOURCE,
     LARGEST,
@@ -186,9 +186,14 @@ class Model(Record):
         return mix_of(self.arrivals, self.chain)
 
     @property
+    def alike(self) -> bool:
+        """Whether jobs of a session are like one another, in more than jobs are at all."""
+        return isinstance(self.arrivals, Sessions) and (len(self.classes) > 1 or self.arrivals.repeat > 0)
+
+    @property
     def independent(self) -> bool:
-        """Whether a job's class does not depend on the arrival process."""
-        return self.phase_mix is None
+        """Whether a job's class does not depend on the arrival process, nor on the jobs before it."""
+        return self.phase_mix is None and not self.alike
 
     def _check_needs(self, where: str, job_class: JobClass) -> None:
         for what, amount in (("need", job_class.any_units), ("specific", job_class.specific)):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.model import modulation
-from loynes.model.arrivals import Batch, Modulated, Periodic, Poisson, Process, Renewal
+from loynes.model.arrivals import Batch, Modulated, Periodic, Poisson, Process, Renewal, Sessions
 
 Array = NDArray[np.float64]
 
@@ -54,7 +54,7 @@ def mix_of(process: Process, chain: Chain | None) -> PhaseMix | None:
 
 def chain_of(process: Process) -> Chain | None:
     """The chain behind a process, None if it has none (gaps are independent, or recorded)."""
-    if isinstance(process, Batch):
+    if isinstance(process, Batch | Sessions):
         return chain_of(process.of)
     if isinstance(process, Modulated):
         return Chain(*process.matrices, None if process.mix is None else np.array(process.mix))

@@ -24,7 +24,7 @@ from loynes.inputs.philox import STREAM_MAJORANT, STREAM_MAJORANT_CHECK
 from loynes.inputs.tables import job_table, needs_of
 from loynes.kernels.engine import Engine
 from loynes.kernels.reference import BLOCK
-from loynes.model.arrivals import Periodic
+from loynes.model.arrivals import Periodic, Sessions
 from loynes.model.cluster import Model
 from loynes.stationary.block_bounds import Gaps, log_rare
 from loynes.stationary.certificate import ATTEMPTS, SURE, Certificate, NoCertificate
@@ -57,12 +57,19 @@ def heavy_tail(model: Model) -> str | None:
 def unbounded(model: Model) -> str | None:
     """Why a model can have no certificate at any rate, None if it may have one."""
     heavy = heavy_tail(model)
-    if heavy is not None or not isinstance(model.arrivals, Periodic) or model.independent:
+    if heavy is not None:
         return heavy
-    return (
-        "classes depend on the slot of a cycle: a block's pile and its time then go together and depend on where in "
-        "the cycle it ends, and no bound is known that holds wherever that is"
-    )
+    if isinstance(model.arrivals, Sessions):
+        return (
+            "jobs of a session are alike: blocks of jobs depend on one another through the session that straddles "
+            "them, and no bound is known that holds for every such session"
+        )
+    if isinstance(model.arrivals, Periodic) and not model.independent:
+        return (
+            "classes depend on the slot of a cycle: a block's pile and its time then go together and depend on where "
+            "in the cycle it ends, and no bound is known that holds wherever that is"
+        )
+    return None
 
 
 def certify(

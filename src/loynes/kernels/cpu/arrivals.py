@@ -16,16 +16,19 @@ _20, _12 = np.uint64(20), np.uint64(12)
 
 
 @compiled
-def walk(table, seed, stream, replica, first, x, word, move, place, gap):
+def walk(table, seed, stream, replica, first, x, word, move, place, gap, within):
     """Places and gaps of jobs first .. first + BLOCK - 1, from the place x at job `first` to that at first + BLOCK; or,
     for jobs in the past (first < 0), the other way round. Returns the place at the other end.
 
-    `gap` holds a renewal's gaps already. word is [4, BLOCK], the jobs' own words for this; move [4, 1] is scratch.
+    `gap` holds a renewal's gaps already, `within` those of sessions. word is [4, BLOCK], the jobs' own words for this;
+    move [4, 1] is scratch.
     """
     t = table.arrivals
     m = t.phases
     if t.process == PERIODIC:
         return _round_the_cycle(t, first, x, word, place, gap)
+    if t.repeat >= 0:
+        return _through_sessions(t, seed, stream, replica, first, x, word, move, place, gap, within)
     if first >= 0:
         for i in range(BLOCK):
             place[i] = x
@@ -67,6 +70,37 @@ def _round_the_cycle(t, first, x, word, place, gap):
         for i in range(BLOCK - 1, -1, -1):
             gap[i], x = behind(t, x, _energy(word[0, i], word[1, i]))
             place[i] = x
+    return x
+
+
+@compiled
+def _through_sessions(t, seed, stream, replica, first, x, word, move, place, gap, within):
+    """The same for sessions: a place is phase + phases (jobs before + sizes jobs to come)."""
+    m, sizes, size = t.phases, t.sizes, t.cut[t.moves : t.moves + t.sizes]
+    if first >= 0:
+        for i in range(BLOCK):
+            place[i] = x
+            phase, position = x % m, x // m
+            if position >= sizes:
+                gap[i] = within[i]
+                x = phase + m * (position + 1 - sizes)
+            else:
+                if t.process == MODULATED:
+                    gap[i], phase = _to_next(t, seed, stream, replica, first + i, phase, word[0, i], word[1, i], move)
+                x = phase + m * sizes * np.searchsorted(size, word[2, i], side="right")
+        return x
+    for i in range(BLOCK - 1, -1, -1):
+        phase, position = x % m, x // m
+        if position % sizes > 0:
+            gap[i] = within[i]
+            x = phase + m * (position - 1 + sizes)
+        else:
+            if t.process == MODULATED:
+                gap[i], phase = _to_last(
+                    t, seed, stream, replica, first + i, phase, word[0, i], word[1, i], word[3, i], move
+                )
+            x = phase + m * np.searchsorted(size, word[2, i], side="right")
+        place[i] = x
     return x
 
 
@@ -136,4 +170,4 @@ def step_back(table, seed, stream, replica, first, x, block):
         return x
     word = block.word
     words(seed, stream | MOVES, replica, first, word[0], word[1], word[2], word[3])
-    return walk(table, seed, stream, replica, first, x, word, block.move, block.place, block.gap)
+    return walk(table, seed, stream, replica, first, x, word, block.move, block.place, block.gap, block.within)

@@ -39,6 +39,7 @@ class Block(NamedTuple):
     second: np.ndarray
     assignment: np.ndarray  # [job, word], what specific servers are drawn from
     place: np.ndarray  # where the arrival process stands at each job, if it has a memory
+    within: np.ndarray  # gaps of sessions
     move: np.ndarray
 
 
@@ -60,6 +61,7 @@ def new_block(table):
         np.empty(BLOCK, np.float64),
         np.empty((BLOCK, 4 * ((most + 3) // 4)), np.uint64),
         np.zeros(BLOCK, np.int64),
+        np.empty(BLOCK, np.float64),
         np.empty((4, 1), np.uint64),
     )
 
@@ -80,6 +82,8 @@ def draw_block(table, seed, stream, replica, first, block, x):
     if table.arrivals.process != POISSON:
         if table.gap_mean == 0.0:
             gap[:] = 0.0
+        if table.arrivals.repeat >= 0:
+            _repeat_words(table.arrivals, seed, stream, replica, first, block)
     elif table.gap_mean > 0.0:
         for i in range(BLOCK):
             gap[i] = -log((np.float64(np.int64(word_1[i])) + 0.5) * 2.0**-32) * table.gap_mean
@@ -116,17 +120,55 @@ def draw_block(table, seed, stream, replica, first, block, x):
 @compiled
 def _draw_gaps(table, seed, stream, replica, first, block, x):
     """Gaps, and places, of arrivals that are not Poisson."""
-    word, gap, u = block.word, block.gap, block.uniform
+    word, gap = block.word, block.gap
     if table.arrivals.process != RECORDED:
         words(seed, stream | MOVES, replica, first, word[0], word[1], word[2], word[3])
     if table.arrivals.process == RENEWAL:
-        for i in range(BLOCK):
-            u[i] = (np.float64(np.int64((word[0, i] << _20) | (word[1, i] >> _12))) + 0.5) * 2.0**-52
-        block.job_class[:] = table.need.size
-        _serve(table, block, gap)
-        for i in range(BLOCK):
-            gap[i] *= table.arrivals.time[0]
-    return walk(table, seed, stream, replica, first, x, word, block.move, block.place, gap)
+        _draw_by_law(table, block, table.need.size, table.arrivals.time[0], gap)
+    if table.arrivals.repeat >= 0:
+        law = table.need.size + np.int64(table.arrivals.process == RENEWAL)
+        _draw_by_law(table, block, law, table.arrivals.time[table.arrivals.phases], block.within)
+    return walk(table, seed, stream, replica, first, x, word, block.move, block.place, gap, block.within)
+
+
+@compiled
+def _draw_by_law(table, block, law, stretch, gap):
+    """Gaps of a renewal, or of sessions, drawn as services are."""
+    word, u = block.word, block.uniform
+    for i in range(BLOCK):
+        u[i] = (np.float64(np.int64((word[0, i] << _20) | (word[1, i] >> _12))) + 0.5) * 2.0**-52
+    block.job_class[:] = law
+    _serve(table, block, gap)
+    for i in range(BLOCK):
+        gap[i] *= stretch
+
+
+@compiled
+def _repeat_words(t, seed, stream, replica, first, block):
+    """Give jobs of a session the word that picked the first one's class and, if they repeat it, those of its service.
+
+    The first of a session may lie before the block.
+    """
+    word, move = block.word, block.move
+    repeat = np.uint64(t.repeat)
+    picked, high, low = word[0, 0], word[2, 0], word[3, 0]
+    before = block.place[0] // t.phases % t.sizes
+    if before > 0:
+        words(seed, stream, replica, first - before, move[0], move[1], move[2], move[3])
+        picked, high, low = move[0, 0], move[2, 0], move[3, 0]
+    for i in range(BLOCK):
+        if block.place[i] // t.phases % t.sizes == 0:
+            picked, high, low = word[0, i], word[2, i], word[3, i]
+        else:
+            word[0, i] = picked
+            if word[1, i] < repeat:
+                word[2, i], word[3, i] = high, low
+
+
+@compiled
+def phase_of(t, block, j):
+    """What weighs classes at a job: the phase of its arrival, in sessions its own class."""
+    return block.job_class[j] if t.repeat >= 0 else block.place[j] % t.phases
 
 
 @compiled
