@@ -61,8 +61,8 @@ def unbounded(model: Model) -> str | None:
         return heavy
     if isinstance(model.arrivals, Sessions):
         return (
-            "jobs of a session are alike: blocks of jobs depend on one another through the session that straddles "
-            "them, and no bound is known that holds for every such session"
+            "jobs of a session are alike, and a session reaches from one block of jobs into the next: blocks depend on "
+            "one another in a way that the majorant does not allow"
         )
     if isinstance(model.arrivals, Periodic) and not model.independent:
         return (
