@@ -11,10 +11,16 @@ from hypothesis import strategies as st
 from scipy.stats import kstest
 
 from loynes.errors import ModelError
-from loynes.inputs.arrivals import start_places
+from loynes.inputs.arrivals import MOVES, start_places
+from loynes.inputs.elementary import log
+from loynes.inputs.jobs import classes_and_services
 from loynes.inputs.periodic import UNITS, ahead, behind, cycle_of
+from loynes.inputs.philox import long_uniform, words
 from loynes.inputs.tables import job_table
+from loynes.kernels import reference
+from loynes.kernels.cpu.engine import CpuEngine
 from loynes.kernels.cpu.jobs import draw_block, new_block
+from loynes.kernels.engine import PileInTime, SpanState
 from loynes.kernels.reference import BLOCK
 from loynes.model import Model, Periodic, load
 
@@ -142,3 +148,38 @@ def test_many_slots() -> None:
         assert own[to % 672] > 0
         assert gap >= 0
         x = to
+
+
+def test_piles_of_whole_cycles_are_the_reference() -> None:
+    """All jobs from the beginning of a cycle until a time, job by job."""
+    service = {"law": "exponential", "mean": 1.0}
+    classes = [{"need": need, "service": service} for need in (1, 3)]
+    mix = [[0.9, 0.1], [0.5, 0.5], [0.2, 0.8], [1.0, 0.0]]
+    model = load({"servers": 5, "arrivals": DAY | {"mix": mix}, "classes": classes})
+    table, span, seed, stream = job_table(model, RATE), 3 * 24.0, 6, 5
+    state = SpanState(np.empty(4), np.empty(4, np.int64))
+    CpuEngine().run(PileInTime(table, seed, stream, np.arange(10, 14), span), state, 0, 4)
+    for r in range(4):
+        n, x, now, places = 0, 0, 0.0, []
+        while True:
+            high, low, _, _ = words(seed, stream | MOVES, 10 + r, np.array([n]))
+            gap, x = ahead(table.arrivals.time, 4, x, float(-log(long_uniform(high, low))[0]))
+            now, n = now + gap, n + 1
+            if now >= span:
+                break
+            places.append(x)
+        index = np.arange(1, n)
+        job_class, times = classes_and_services(table, seed, stream, 10 + r, index, np.array(places))
+        pile, _, _ = reference.advance_block(np.zeros(5), table.need[job_class], times, np.zeros(n - 1))
+        assert state.jobs[r] == n - 1
+        assert state.height[r] == pytest.approx(pile.max(), rel=1e-12)
+
+
+def test_jobs_of_a_cycle_are_poisson() -> None:
+    """Their number over three cycles, mean and variance, at 5 standard errors."""
+    table, count = job_table(model_of(DAY), RATE), 4000
+    state = SpanState(np.empty(count), np.empty(count, np.int64))
+    CpuEngine().run(PileInTime(table, 6, 5, np.arange(count), 72.0), state, 0, count)
+    mean = 72.0 * RATE
+    assert abs(state.jobs.mean() - mean) <= 5.0 * np.sqrt(mean / count)
+    assert abs(state.jobs.var() / mean - 1.0) <= 5.0 * np.sqrt((2.0 + 1.0 / mean) / count)

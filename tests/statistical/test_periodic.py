@@ -10,7 +10,12 @@ import pytest
 from scipy.linalg import expm
 
 import loynes
+from loynes.inputs.arrivals import start_places
+from loynes.inputs.philox import STREAM_STATIONARY
+from loynes.inputs.tables import job_table
+from loynes.kernels.cpu.engine import CpuEngine
 from loynes.model import Model, load
+from loynes.stationary.backward import backward_samples
 from support import SURE, assert_holds
 
 ONE = {"law": "exponential", "mean": 1.0}
@@ -108,7 +113,7 @@ def test_threshold_of_long_and_of_short_cycles() -> None:
     assert long.high < short.low
 
 
-MIXED = {
+MIXED: dict[str, Any] = {
     "servers": 4,
     "arrivals": {"process": "periodic", "cycle": 30.0, "rates": [0.3, 1.5, 0.6],
                  "mix": [[0.9, 0.1], [0.3, 0.7], [1.0, 0.0]]},
@@ -120,7 +125,6 @@ MIXED = {
 def simulated(cycles: int, scale: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Arrival times and classes, by thinning: shares nothing with the steps of ours."""
     arrivals = MIXED["arrivals"]
-    assert isinstance(arrivals, dict)
     cycle, own = 30.0, scale * np.array(arrivals["rates"])
     times = np.sort(rng.uniform(0.0, cycles * cycle, rng.poisson(own.max() * cycles * cycle)))
     slot = (times % cycle // (cycle / 3)).astype(int)
@@ -143,8 +147,9 @@ def waits_of(times: np.ndarray, kinds: np.ndarray, rng: np.random.Generator) -> 
 
 
 def test_classes_that_depend_on_the_slot() -> None:
-    """Both classes' mean waits against 30 runs of 500 cycles, at 5 standard errors of both together: below one false
-    alarm in 100,000."""
+    """Both classes' mean waits, of chains from both sides, perfect and backward samples, against 30 runs of 500 cycles,
+    at 5 standard errors of both together: below one false alarm in 100,000. And no more workloads than the certificate
+    allows lie beyond a level, whatever the slot."""
     model = load(MIXED)
     assert [c.probability for c in model.classes] == pytest.approx([(0.27 + 0.45 + 0.6) / 2.4, (0.03 + 1.05) / 2.4])
     rng, means = np.random.default_rng(8), []
@@ -153,14 +158,32 @@ def test_classes_that_depend_on_the_slot() -> None:
         waits, later = waits_of(times, kinds, rng), times > 600.0
         means.append([waits[later & (kinds == k)].mean() for k in (0, 1)])
     expected, error = np.mean(means, axis=0), np.std(means, axis=0, ddof=1) / math.sqrt(len(means))
-    with pytest.warns(loynes.LoynesWarning, match="classes depend on the slot of a cycle"):
-        chains = loynes.evaluate(model, precision=0.02, seed=4)
-    assert chains.certificate is None
+    chains = loynes.evaluate(model, precision=0.02, seed=4)
+    perfect = loynes.evaluate(model, method="perfect", samples=8000, seed=4)
     samples = loynes.evaluate(model, method="backward", samples=8000, initial_length=4096, seed=4)
-    for found in (chains, samples):
+    for found in (chains, perfect, samples):
         for k, one in enumerate(found.classes.values()):
             mean = one.wait.mean
             assert abs(mean.estimate - expected[k]) <= 5.0 * math.hypot(error[k], mean.half_width / 2.576)
+    certificate = chains.certificate
+    assert certificate is not None
+    assert certificate.flat
+    assert certificate.drift < 0
+    table, replicas = job_table(model, model.rate), np.arange(4000)
+    (found,) = backward_samples(table, 4000, seed=9, initial=1024, engine=CpuEngine())
+    slots = start_places(table.arrivals, 9, STREAM_STATIONARY, replicas) % 3
+    for level in (5.0, 10.0, 20.0):
+        bound = min(1.0, math.exp(certificate.log_mgf - certificate.theta * level))
+        for slot in range(3):
+            beyond = found.workload[slots == slot].max(axis=1) > level
+            assert beyond.mean() <= bound + 5.0 * math.sqrt(bound / len(beyond))
+
+
+def test_no_certificate_of_cycles_that_are_too_long() -> None:
+    model = load(MIXED | {"arrivals": MIXED["arrivals"] | {"cycle": 1e6}})
+    found = loynes.certify(model, max_jobs=1e7)
+    assert not found
+    assert "too small to sample cycles of 8e+05 jobs" in found.why
 
 
 def test_threshold_of_an_order_that_depends_on_the_rate() -> None:

@@ -186,10 +186,19 @@ def log_rare(table: JobTable, block: int, blocks: int, theta: float) -> float:
     the pile of those, independent of the rare ones, plus the rare services lies above Y. So the mgf is at most that of
     blocks without rare jobs, which the sample bounds, times E[exp(theta service); rare or 1] for every job.
     """
+    costs = rare_costs(table, block, blocks, theta)
+    probability = class_probabilities(table)
+    # Where classes depend on the arrival process, the phase that brings the costliest ones.
+    mixes = np.diff(parts_of(table.arrivals).mix.astype(np.float64) * 2.0**-32, axis=1, prepend=0.0)
+    total = float(np.max((mixes if mixes.size else probability[None, :]) @ costs))
+    return block * math.log1p(total)
+
+
+def rare_costs(table: JobTable, block: float, blocks: int, theta: float) -> Array:
+    """E[exp(theta service) - 1; rare] of every class, at most: rare is what so many blocks of jobs hardly see."""
     edges = tail_edges(721)
     costs = np.empty(len(table.need))
-    probability = class_probabilities(table)
-    for c, p in enumerate(probability):
+    for c, p in enumerate(class_probabilities(table)):
         rare = min(1.0, RARE / (blocks * block * p))
         weight, _, largest = cells(table, c, edges)
         order = np.argsort(-largest)
@@ -198,7 +207,4 @@ def log_rare(table: JobTable, block: int, blocks: int, theta: float) -> float:
         kept = np.clip(rare - before, 0.0, weight)
         used = kept > 0
         costs[c] = float(kept[used] @ np.expm1(np.minimum(theta * largest[order][used], 600.0)))
-    # Where classes depend on the arrival process, the phase that brings the costliest ones.
-    mixes = np.diff(parts_of(table.arrivals).mix.astype(np.float64) * 2.0**-32, axis=1, prepend=0.0)
-    total = float(np.max((mixes if mixes.size else probability[None, :]) @ costs))
-    return block * math.log1p(total)
+    return costs

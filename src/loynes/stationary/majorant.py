@@ -28,6 +28,7 @@ from loynes.model.arrivals import Periodic, Sessions
 from loynes.model.cluster import Model
 from loynes.stationary.block_bounds import Gaps, log_rare
 from loynes.stationary.certificate import ATTEMPTS, SURE, Certificate, NoCertificate
+from loynes.stationary.cycles import certify_cycles
 from loynes.stationary.modulated import certify_dependent
 from loynes.threshold.controls import Mix, regressed_mean
 from loynes.threshold.piles import Heights, Piles
@@ -64,11 +65,6 @@ def unbounded(model: Model) -> str | None:
             "jobs of a session are alike, and a session reaches from one block of jobs into the next: blocks depend on "
             "one another in a way that the majorant does not allow"
         )
-    if isinstance(model.arrivals, Periodic) and not model.independent:
-        return (
-            "classes depend on the slot of a cycle: a block's pile and its time then go together and depend on where "
-            "in the cycle it ends, and no bound is known that holds wherever that is"
-        )
     return None
 
 
@@ -82,6 +78,8 @@ def certify(
     least = BLOCK * (CHOOSING + JUDGING)
     if max_jobs < least:
         return NoCertificate(f"max-jobs {max_jobs:g} is too small to look for one: it takes at least {least}")
+    if isinstance(model.arrivals, Periodic) and not model.independent:
+        return certify_cycles(model, rate, seed=seed, max_jobs=max_jobs, context=context)
     if not model.independent:
         return certify_dependent(model, rate, seed=seed, max_jobs=max_jobs, context=context)
     tried, gaps = "no block of jobs within max-jobs", Gaps(job_table(model, rate))
