@@ -16,19 +16,16 @@ _20, _12 = np.uint64(20), np.uint64(12)
 
 
 @compiled
-def walk(table, seed, stream, replica, first, x, word, move, place, gap, within):
+def walk(table, seed, stream, replica, first, x, word, move, place, gap):
     """Places and gaps of jobs first .. first + BLOCK - 1, from the place x at job `first` to that at first + BLOCK; or,
     for jobs in the past (first < 0), the other way round. Returns the place at the other end.
 
-    `gap` holds a renewal's gaps already, `within` those of sessions. word is [4, BLOCK], the jobs' own words for this;
-    move [4, 1] is scratch.
+    `gap` holds a renewal's gaps already. word is [4, BLOCK], the jobs' own words for this; move [4, 1] is scratch.
     """
     t = table.arrivals
     m = t.phases
     if t.process == PERIODIC:
         return _round_the_cycle(t, first, x, word, place, gap)
-    if t.repeat >= 0:
-        return _through_sessions(t, seed, stream, replica, first, x, word, move, place, gap, within)
     if first >= 0:
         for i in range(BLOCK):
             place[i] = x
@@ -74,8 +71,8 @@ def _round_the_cycle(t, first, x, word, place, gap):
 
 
 @compiled
-def _through_sessions(t, seed, stream, replica, first, x, word, move, place, gap, within):
-    """The same for sessions: a place is phase + phases (jobs before + sizes jobs to come)."""
+def walk_sessions(t, seed, stream, replica, first, x, word, move, place, gap, within):
+    """The same for sessions, whose own gaps are `within`: a place is phase + phases (jobs before + sizes to come)."""
     m, sizes, size = t.phases, t.sizes, t.cut[t.moves : t.moves + t.sizes]
     if first >= 0:
         for i in range(BLOCK):
@@ -170,4 +167,8 @@ def step_back(table, seed, stream, replica, first, x, block):
         return x
     word = block.word
     words(seed, stream | MOVES, replica, first, word[0], word[1], word[2], word[3])
-    return walk(table, seed, stream, replica, first, x, word, block.move, block.place, block.gap, block.within)
+    if t.repeat >= 0:
+        return walk_sessions(
+            t, seed, stream, replica, first, x, word, block.move, block.place, block.gap, block.service
+        )
+    return walk(table, seed, stream, replica, first, x, word, block.move, block.place, block.gap)

@@ -10,7 +10,7 @@ from loynes.inputs import tables
 from loynes.inputs.arrivals import MOVES, POISSON, RECORDED, RENEWAL
 from loynes.inputs.jobs import LARGEST, SMALLEST
 from loynes.inputs.philox import ASSIGNMENT, GROUP_SHIFT
-from loynes.kernels.cpu.arrivals import walk
+from loynes.kernels.cpu.arrivals import walk, walk_sessions
 from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.cpu.elementary import exp, log
 from loynes.kernels.cpu.philox import words
@@ -39,7 +39,6 @@ class Block(NamedTuple):
     second: np.ndarray
     assignment: np.ndarray  # [job, word], what specific servers are drawn from
     place: np.ndarray  # where the arrival process stands at each job, if it has a memory
-    within: np.ndarray  # gaps of sessions
     move: np.ndarray
 
 
@@ -61,7 +60,6 @@ def new_block(table):
         np.empty(BLOCK, np.float64),
         np.empty((BLOCK, 4 * ((most + 3) // 4)), np.uint64),
         np.zeros(BLOCK, np.int64),
-        np.empty(BLOCK, np.float64),
         np.empty((4, 1), np.uint64),
     )
 
@@ -120,27 +118,32 @@ def draw_block(table, seed, stream, replica, first, block, x):
 @compiled
 def _draw_gaps(table, seed, stream, replica, first, block, x):
     """Gaps, and places, of arrivals that are not Poisson."""
-    word, gap = block.word, block.gap
+    word, gap, u = block.word, block.gap, block.uniform
     if table.arrivals.process != RECORDED:
         words(seed, stream | MOVES, replica, first, word[0], word[1], word[2], word[3])
     if table.arrivals.process == RENEWAL:
-        _draw_by_law(table, block, table.need.size, table.arrivals.time[0], gap)
+        for i in range(BLOCK):
+            u[i] = (np.float64(np.int64((word[0, i] << _20) | (word[1, i] >> _12))) + 0.5) * 2.0**-52
+        block.job_class[:] = table.need.size
+        _serve(table, block, gap)
+        for i in range(BLOCK):
+            gap[i] *= table.arrivals.time[0]
     if table.arrivals.repeat >= 0:
-        law = table.need.size + np.int64(table.arrivals.process == RENEWAL)
-        _draw_by_law(table, block, law, table.arrivals.time[table.arrivals.phases], block.within)
-    return walk(table, seed, stream, replica, first, x, word, block.move, block.place, gap, block.within)
+        return _draw_sessions(table, seed, stream, replica, first, block, x)
+    return walk(table, seed, stream, replica, first, x, word, block.move, block.place, gap)
 
 
 @compiled
-def _draw_by_law(table, block, law, stretch, gap):
-    """Gaps of a renewal, or of sessions, drawn as services are."""
-    word, u = block.word, block.uniform
+def _draw_sessions(table, seed, stream, replica, first, block, x):
+    """The same for sessions, once gaps between them have been drawn. Their own are kept where services will be."""
+    t, word, u, within = table.arrivals, block.word, block.uniform, block.service
     for i in range(BLOCK):
         u[i] = (np.float64(np.int64((word[0, i] << _20) | (word[1, i] >> _12))) + 0.5) * 2.0**-52
-    block.job_class[:] = law
-    _serve(table, block, gap)
+    block.job_class[:] = table.need.size + np.int64(t.process == RENEWAL)
+    _serve(table, block, within)
     for i in range(BLOCK):
-        gap[i] *= stretch
+        within[i] *= t.time[t.phases]
+    return walk_sessions(t, seed, stream, replica, first, x, word, block.move, block.place, block.gap, within)
 
 
 @compiled
