@@ -225,6 +225,12 @@ def cuts_of(likely: NDArray[np.float64]) -> NDArray[np.uint64]:
     return np.asarray(np.round(cumulative / cumulative[-1] * _ONE).astype(np.uint64))
 
 
+def mean_size(table: ArrivalTable) -> float:
+    """Jobs of a batch, or of a session."""
+    likely = np.diff(parts_of(table).size.astype(np.float64), prepend=0.0) / _ONE
+    return float(likely @ np.arange(1.0, len(likely) + 1.0))
+
+
 def start_places(table: ArrivalTable, seed: int, stream: int, replicas: NDArray[np.int64]) -> NDArray[np.int64]:
     """Where the arrival process stands at job 0 of each replica: in its stationary law, as jobs find it."""
     parts = parts_of(table)

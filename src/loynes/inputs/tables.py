@@ -12,7 +12,7 @@ from typing import NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from loynes.inputs.arrivals import ArrivalTable, arrival_table, cuts_of
+from loynes.inputs.arrivals import ArrivalTable, arrival_table, cuts_of, mean_size
 from loynes.model.cluster import Model
 from loynes.model.laws.law import Law, leaves
 from loynes.model.laws.recipes import Formula, Recipe
@@ -61,10 +61,12 @@ def class_probabilities(table: JobTable) -> NDArray[np.float64]:
 
 
 def rarest(table: JobTable) -> float:
-    """The probability of the rarest class, or branch of one's law."""
+    """The probability of the rarest class, or branch of one's law; of sessions, whose jobs come together, so much less
+    as a session has jobs."""
     classes = len(table.need)
     branches = np.repeat(class_probabilities(table), np.diff(table.first[: classes + 1]))
-    return float(np.min(branches / table.stretch[: len(branches)]))
+    least = float(np.min(branches / table.stretch[: len(branches)]))
+    return least if table.arrivals.repeat < 0 else least / mean_size(table.arrivals)
 
 
 class Needs(NamedTuple):
