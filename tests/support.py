@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from loynes.estimate import Estimate
 from loynes.inputs.tables import JobTable, Needs
 from loynes.kernels.engine import ForwardState, PairState, PileState, SampleState
-from loynes.kernels.tally import new_heap, new_tally
+from loynes.kernels.tally import new_heap, new_tally, tally_columns
 from loynes.model import Model, load
 from loynes.threshold.controls import Mix
 
@@ -100,7 +100,9 @@ def empty_chains(
     table: JobTable, needs: Needs, rows: int, unit: float = 1.0, groups: int | None = None
 ) -> ForwardState:
     """Chains from empty servers, and a tally with a row for each unless told otherwise."""
-    tally = new_tally(groups or rows, len(needs.need), unit, len(table.units), bool(needs.phase_weight.size))
+    tally = new_tally(
+        groups or rows, tally_columns(table, needs), unit, len(table.units), bool(needs.phase_weight.size)
+    )
     return ForwardState(np.zeros((rows, table.servers)), nowhere(rows), tally)
 
 

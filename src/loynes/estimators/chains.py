@@ -41,11 +41,17 @@ def measures(
     tally: Tally,
     confidence: float,
     exceeds: tuple[float, ...] = (),
-    responses: bool = True,
+    responses: Tally | None = None,
+    quickly: bool = False,
 ) -> Measures:
-    """All of them; without `responses` the percentiles of responses, which take longest, are left out."""
-    looks = tally.looks[:, None].astype(np.float64)
-    waits = _Waits(needs, tally.wait / looks, tally.square / looks, _Histogram(tally), confidence, responses)
+    """Of a tally of waits, and one of responses where a job's service hangs together with its wait.
+
+    Quickly: without the percentiles of responses, which take longest.
+    """
+    waits = _waits_of(needs, tally, confidence)
+    waits.quickly = quickly
+    if responses is not None:
+        waits.responses = _waits_of(needs, responses, confidence)
     classes = {c.label: waits.of(model, {position: 1.0}, exceeds) for position, c in enumerate(model.classes)}
     overall = waits.of(model, {position: c.probability for position, c in enumerate(model.classes)}, exceeds)
     losses = [mean_of(lost / tally.looks, confidence) for lost in tally.loss.T]
@@ -55,13 +61,13 @@ def measures(
 
 def spread_of(tally: Tally, confidence: float) -> Spread:
     """Mean, variance and percentiles of the one time that a tally is about."""
-    one = np.ones(1)
     needs = Needs._make([np.zeros(1)] * len(Needs._fields))
+    return _waits_of(needs, tally, confidence).spread(np.ones(1))
+
+
+def _waits_of(needs: Needs, tally: Tally, confidence: float) -> _Waits:
     looks = tally.looks[:, None].astype(np.float64)
-    waits = _Waits(needs, tally.wait / looks, tally.square / looks, _Histogram(tally), confidence)
-    first, second = waits.first @ one, waits.second @ one
-    mean = mean_of(first, confidence).within(0.0, math.inf)
-    return Spread(mean, variance_from(first, second, confidence), *waits._wait_percentiles(one))
+    return _Waits(needs, tally.wait / looks, tally.square / looks, _Histogram(tally), confidence)
 
 
 class _Histogram:
@@ -81,17 +87,16 @@ class _Histogram:
 
 
 class _Waits:
-    def __init__(
-        self,
-        needs: Needs,
-        first: Array,
-        second: Array,
-        histogram: _Histogram,
-        confidence: float,
-        responses: bool = True,
-    ) -> None:
+    def __init__(self, needs: Needs, first: Array, second: Array, histogram: _Histogram, confidence: float) -> None:
         self.needs, self.first, self.second = needs, first, second
-        self.histogram, self.confidence, self.responses = histogram, confidence, responses
+        self.histogram, self.confidence, self.quickly = histogram, confidence, False
+        self.responses: _Waits | None = None  # seen, where they do not follow from waits and services apart
+
+    def spread(self, weight: Array) -> Spread:
+        """Mean, variance and percentiles of a mixture of columns."""
+        first, second = self.first @ weight, self.second @ weight
+        mean = mean_of(first, self.confidence).within(0.0, math.inf)
+        return Spread(mean, variance_from(first, second, self.confidence), *self._wait_percentiles(weight))
 
     def of(self, model: Model, share: dict[int, float], exceeds: tuple[float, ...]) -> Waits:
         """Waits of a mixture of classes: class position -> probability."""
@@ -109,16 +114,20 @@ class _Waits:
         mean = mean_of(first, confidence).within(0.0, math.inf)
         if mean.high == 0.0:
             mean = Estimate(0.0, 0.0, math.inf)  # nobody was seen to wait, which is no proof that nobody does
-        if math.isfinite(service_2):
-            response_2 = second + self.first @ cross + service_2
-            response_variance = variance_from(first + service_1, response_2, confidence)
+        response_2 = second + self.first @ cross + service_2
+        finite = math.isfinite(service_2)
+        variance = variance_from(first + service_1, response_2, confidence) if finite else Estimate.exact(math.inf)
+        if self.responses is not None:
+            seen = self.responses.spread(weight)
+            variance = seen.variance if finite else variance
+            percentiles = [seen.p50, seen.p90, seen.p95, seen.p99]
+        elif self.quickly:
+            percentiles = [Estimate(math.nan, 0.0, math.inf)] * len(PERCENTILES)
         else:
-            response_variance = Estimate.exact(math.inf)
-        unasked = [Estimate(math.nan, 0.0, math.inf)] * len(PERCENTILES)
-        responses = self._response_percentiles(model, share) if self.responses else unasked
+            percentiles = self._response_percentiles(model, share)
         return Waits(
             wait=Spread(mean, variance_from(first, second, confidence), *self._wait_percentiles(weight)),
-            response=Spread(mean.shifted(service_1), response_variance, *responses),
+            response=Spread(mean.shifted(service_1), variance, *percentiles),
             no_wait=probability_from(self.histogram.zero @ weight, len(self.histogram.zero), confidence),
             exceeds={x: self._tail(weight, x) for x in exceeds},
         )

@@ -36,7 +36,9 @@ def values_of(chains: ChainTallies, get: Callable[[Measures], Estimate], exceeds
     """A metric from all replicas, then without each group of them."""
 
     def value(tally: Tally, responses: bool) -> float:
-        measures = from_chains.measures(chains.model, chains.rate, chains.needs, tally, 0.5, exceeds, responses)
+        measures = from_chains.measures(
+            chains.model, chains.rate, chains.needs, tally, 0.5, exceeds, quickly=not responses
+        )
         return get(measures).estimate
 
     tally = chains.tallies[0]

@@ -30,9 +30,8 @@ def measures(
     exceeds: tuple[float, ...] = (),
 ) -> Measures:
     waits, needs = sampled.waits, sampled.needs
-    count = len(waits)
     classes = {}
-    draw = _services(table, count, seed)
+    draw = _services(table, sampled, seed)
     own = _own_classes(table, sampled, seed)
     for position, job_class in enumerate(model.classes):
         # Where classes depend on the arrival process, only what a class's own jobs see is what it sees.
@@ -40,7 +39,8 @@ def measures(
         wait = waits[mine, needs.of_class[position]]
         service = draw(position)[mine]
         moments = (job_class.service.mean, job_class.service.variance)
-        classes[job_class.label] = _class_waits(wait, wait + service, moments, confidence, exceeds)
+        together = sampled.jobs is not None
+        classes[job_class.label] = _class_waits(wait, wait + service, moments, together, confidence, exceeds)
     overall = _overall(model, table, sampled, own, seed, confidence, exceeds)
     losses = [mean_of(lost, confidence) for lost in sampled.loss.T]
     system = system_of(model, rate, overall.wait.mean, overall.response.mean, losses)
@@ -48,16 +48,25 @@ def measures(
 
 
 def _class_waits(
-    wait: Array, response: Array, service: tuple[float, float], confidence: float, exceeds: tuple[float, ...]
+    wait: Array,
+    response: Array,
+    service: tuple[float, float],
+    together: bool,
+    confidence: float,
+    exceeds: tuple[float, ...],
 ) -> Waits:
+    """Of a class, with its service's mean and variance; `together` where services hang together with waits."""
     if len(wait) < 2:  # a class that none of the samples is of
         spread, chance = Spread(*[Estimate(math.nan, 0.0, math.inf)] * 6), Estimate(math.nan, 0.0, 1.0)
         return Waits(spread, spread, chance, dict.fromkeys(exceeds, chance))
     mean = mean_of(wait, confidence).within(0.0, math.inf)
     variance = variance_from(wait, wait * wait, confidence)
+    response_variance = variance.shifted(service[1])
+    if together and math.isfinite(service[1]):
+        response_variance = variance_from(response, response * response, confidence)
     return Waits(
         wait=Spread(mean, variance, *_percentiles(wait, confidence)),
-        response=Spread(mean.shifted(service[0]), variance.shifted(service[1]), *_percentiles(response, confidence)),
+        response=Spread(mean.shifted(service[0]), response_variance, *_percentiles(response, confidence)),
         no_wait=proportion_of(int(np.count_nonzero(wait == 0.0)), len(wait), confidence),
         exceeds={x: proportion_of(int(np.count_nonzero(wait > x)), len(wait), confidence) for x in exceeds},
     )
@@ -83,12 +92,14 @@ def _overall(
     mean = mean_of(first, confidence).within(0.0, math.inf)
     response_1 = first + p @ mean_service
     response_2 = second + np.sum(by_class * p * (2.0 * mean_service), axis=1) + p @ second_service
+    service = _own_services(table, sampled, own, seed)
+    own_wait = by_class[np.arange(count), own]
     if np.isfinite(response_2).all():
+        if sampled.jobs is not None:
+            response_1, response_2 = own_wait + service, (own_wait + service) ** 2
         response_variance = variance_from(response_1, response_2, confidence)
     else:
         response_variance = Estimate.exact(math.inf)
-    service = _own_services(table, own, seed)
-    own_wait = by_class[np.arange(count), own]
     return Waits(
         wait=Spread(mean, variance_from(first, second, confidence), *_percentiles(own_wait, confidence)),
         response=Spread(
@@ -104,8 +115,15 @@ def _percentiles(values: Array, confidence: float) -> list[Estimate]:
     return [quantile_of(ordered, q, confidence) for q in PERCENTILES]
 
 
-def _services(table: JobTable, count: int, seed: int) -> Callable[[int], Array]:
-    """Services of a class, one a sample, independent of its workload; replica 0 is the overall job's."""
+def _services(table: JobTable, sampled: SampledWaits, seed: int) -> Callable[[int], Array]:
+    """Services of a class, one a sample, independent of its workload; replica 0 is the overall job's.
+
+    Where they hang together, those of the jobs that meet the samples, of whatever class: a class looks at its own only.
+    """
+    if sampled.jobs is not None:
+        service = sampled.jobs[1]
+        return lambda position: service
+    count = sampled.count
     _, _, high, low = words(seed, STREAM_RESPONSE, 1, np.arange(count))
     u = long_uniform(high, low)
     if not table.simple:
@@ -122,6 +140,8 @@ def _class_weights(model: Model, sampled: SampledWaits) -> Array:
 
 def _own_classes(table: JobTable, sampled: SampledWaits, seed: int) -> NDArray[np.int64]:
     """The class of each sample's own job."""
+    if sampled.jobs is not None:
+        return sampled.jobs[0]
     pick = words(seed, STREAM_RESPONSE, 0, np.arange(sampled.count))[0]
     if not sampled.needs.phase_weight.size:
         return np.searchsorted(table.class_cut, pick, side="right").astype(np.int64)
@@ -129,6 +149,8 @@ def _own_classes(table: JobTable, sampled: SampledWaits, seed: int) -> NDArray[n
     return np.asarray(np.sum(short_uniform(pick)[:, None] >= below[:, :-1], axis=1), np.int64)
 
 
-def _own_services(table: JobTable, own: NDArray[np.int64], seed: int) -> Array:
+def _own_services(table: JobTable, sampled: SampledWaits, own: NDArray[np.int64], seed: int) -> Array:
+    if sampled.jobs is not None:
+        return sampled.jobs[1]
     _, _, high, low = words(seed, STREAM_RESPONSE, 0, np.arange(len(own)))
     return services(table, own, long_uniform(high, low))

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from loynes.estimate import Estimate, mean_of
 from loynes.inputs.arrivals import start_places
+from loynes.inputs.jobs import first_jobs
 from loynes.inputs.philox import STREAM_ARRIVAL, STREAM_STATIONARY, words
 from loynes.inputs.tables import JobTable, Needs
 
@@ -26,6 +27,7 @@ class SampledWaits:
         self._loss: list[Array] = []
         self._overall: list[Array] = []
         self._weight: list[Array] = []
+        self._jobs: list[tuple[NDArray[np.int64], Array]] = []
         self._count = 0
 
     def add(self, workload: Array) -> None:
@@ -48,6 +50,10 @@ class SampledWaits:
         if not self.needs.phase_weight.size:
             return weight
         numbers = np.arange(self._count, self._count + count)
+        if self._table.arrivals.repeat >= 0:
+            job_class, service = first_jobs(self._table, self._seed, STREAM_STATIONARY, numbers)
+            self._jobs.append((job_class, service))
+            return np.asarray(np.eye(len(self.needs.weight))[self.needs.of_class[job_class]])
         places = start_places(self._table.arrivals, self._seed, STREAM_STATIONARY, numbers)
         return np.asarray(weight * self.needs.phase_weight[places % self._table.arrivals.phases])
 
@@ -88,6 +94,14 @@ class SampledWaits:
     def weights(self) -> Array:
         """[sample, need]: the probability of each need, given where the arrival process stands."""
         return np.concatenate(self._weight)
+
+    @property
+    def jobs(self) -> tuple[NDArray[np.int64], Array] | None:
+        """Class and service of the very jobs that meet the samples, where these hang together; else None."""
+        if not self._jobs:
+            return None
+        job_class, service = zip(*self._jobs, strict=True)
+        return np.concatenate(job_class), np.concatenate(service)
 
     @property
     def loss(self) -> Array:

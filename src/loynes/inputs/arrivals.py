@@ -24,6 +24,10 @@ These are the rows of moves in `_modulated`. With the phase at job 0 drawn as ar
 **Batches.** At a job of a batch of size S the number r of those still to come has P(r) = P(S > r) / E[S]. Forwards r
 falls to 0, then a gap and a new batch follow. Backwards the job before is of the same batch, with r + 1 still to come,
 with probability P(S > r + 1) / P(S > r); else it was the last of its batch: r = 0, and the gap lies between.
+
+**Cycles.** A process that is Poisson but for a rate that repeats has as its phase the slot of the cycle, and as r the
+time since that began (inputs/periodic.py). **Sessions** are like batches, with gaps between their jobs, and a place
+that also tells how many of a session's jobs came before (inputs/sessions.py).
 """
 
 from __future__ import annotations
@@ -34,15 +38,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.inputs.elementary import log
-from loynes.inputs.philox import GROUP_SHIFT, short_uniform, words
+from loynes.inputs.periodic import ahead, behind, cycle_of, start_units
+from loynes.inputs.philox import GROUP_SHIFT, long_uniform, short_uniform, words
+from loynes.inputs.sessions import joined, met_sizes, repeat_cut, split, start_positions
 from loynes.model import modulation
-from loynes.model.arrivals import Batch, Process, Recorded, Renewal
+from loynes.model.arrivals import Batch, Periodic, Process, Recorded, Renewal, Sessions
 from loynes.model.cluster import Model
 from loynes.model.laws.law import Law
 from loynes.model.streams import Chain
 
 # Processes, as kernels know them.
-POISSON, RENEWAL, MODULATED, RECORDED = range(4)
+POISSON, RENEWAL, MODULATED, RECORDED, PERIODIC = range(5)
 # Added to a stream's number: the words that move the phase of arrivals, one group a move, the group's number above it.
 MOVES = 0x40000000
 
@@ -55,9 +61,12 @@ class ArrivalTable(NamedTuple):
     process: int
     phases: int
     moves: int  # how many there are
-    sizes: int  # of batches: the largest, 0 where jobs come one by one
+    sizes: int  # of batches or sessions: the largest, 0 where jobs come one by one
     mixed: int  # classes, where they depend on the phase, else 0
-    time: NDArray[np.float64]  # mean stay in each phase; recorded gaps; for a renewal, what its law's gaps are times
+    repeat: int  # of sessions: the cut below which a job's service is that of the first; -1 where there are none
+    # Mean stay in each phase; recorded gaps; for a renewal, what its law's gaps are times; `periodic.cycle_of` a cycle.
+    # Of sessions, what their own gaps are times comes after that.
+    time: NDArray[np.float64]
     row: NDArray[np.int64]  # where rows of moves begin, [3 phases + 1]; then where each move leads
     cut: NDArray[np.uint64]  # all cuts, one after the other
 
@@ -91,6 +100,7 @@ def _packed(process: int, phases: int, time: NDArray[np.float64], parts: Parts) 
         len(parts.move),
         len(parts.size),
         parts.mix.shape[1],
+        -1,
         time,
         np.concatenate([parts.first, parts.to]),
         np.concatenate([parts.move, parts.size, parts.more, parts.mix.ravel(), parts.start, parts.start_more]),
@@ -106,31 +116,42 @@ def no_arrivals() -> ArrivalTable:
     return _packed(POISSON, 1, np.zeros(0), _NOTHING)
 
 
-def arrival_table(model: Model, rate: float | None) -> tuple[ArrivalTable, Law | None]:
-    """The arrays of a model's arrivals at a rate, and the gaps' law if that is all there is to them.
+def arrival_table(model: Model, rate: float | None) -> tuple[ArrivalTable, tuple[Law, ...]]:
+    """The arrays of a model's arrivals at a rate, and the laws that gaps are drawn by: a renewal's, a session's.
 
-    None for the saturated system: without gaps, the phase matters only for the classes it brings.
+    None for the saturated system: without gaps, the phase matters only for the classes it brings. In which order slots
+    of a cycle bring them depends on how many jobs come in each: it is that of the model's own rate.
     """
     process: Process = model.arrivals
     chain = model.chain
+    if isinstance(process, Periodic):
+        if rate is None and process.mix is None:
+            return no_arrivals(), ()
+        return _periodic(process, process.jobs_rate or process.own_rate if rate is None else rate), ()
+    if isinstance(process, Sessions):
+        if rate is None and not model.alike:
+            return no_arrivals(), ()
+        return _sessions(chain, process, 0.0 if rate is None else process.own_rate / rate)
     if rate is None:
-        return (no_arrivals() if chain is None or chain.mix is None else _modulated(chain, 0.0, process)), None
+        return (no_arrivals() if chain is None or chain.mix is None else _modulated(chain, 0.0, process)), ()
     size = process.mean_size if isinstance(process, Batch) else 1.0
     if chain is not None:
-        return _modulated(chain, modulation.rate_of(chain.d0, chain.d1) * size / rate, process), None
+        return _modulated(chain, modulation.rate_of(chain.d0, chain.d1) * size / rate, process), ()
     inner = process.of if isinstance(process, Batch) else process
     if isinstance(inner, Recorded):
         gaps = np.array(inner.gaps)
         table = no_arrivals()._replace(process=RECORDED, phases=len(gaps), time=gaps / (gaps.mean() * rate))
-        return table, None
+        return table, ()
     if isinstance(inner, Renewal):
         parts = _with_batches(_NOTHING, process)
-        return _packed(RENEWAL, 1, np.array([size / (rate * inner.gap.mean)]), parts), inner.gap
+        return _packed(RENEWAL, 1, np.array([size / (rate * inner.gap.mean)]), parts), (inner.gap,)
     if isinstance(process, Batch):
-        # Poisson, but for the batches: a phase that is always the same.
-        alone = Chain(np.array([[-1.0]]), np.array([[1.0]]))
-        return _modulated(alone, size / rate, process), None
-    return no_arrivals(), None
+        return _modulated(_ALONE, size / rate, process), ()
+    return no_arrivals(), ()
+
+
+# Poisson, but for batches or sessions: a phase that is always the same.
+_ALONE = Chain(np.array([[-1.0]]), np.array([[1.0]]))
 
 
 def _modulated(chain: Chain, stretch: float, process: Process) -> ArrivalTable:
@@ -166,7 +187,30 @@ def _modulated(chain: Chain, stretch: float, process: Process) -> ArrivalTable:
     return _packed(MODULATED, phases, stretch / leaving, _with_batches(parts, process))
 
 
+def _periodic(process: Periodic, rate: float) -> ArrivalTable:
+    cycle = cycle_of(process, rate)
+    slots = len(process.rates)
+    mix = np.zeros((0, 0), np.uint64) if process.mix is None else np.array([cuts_of(np.array(p)) for p in process.mix])
+    return _packed(PERIODIC, slots, cycle, _NOTHING._replace(mix=mix, start=cuts_of(cycle[:slots])))
+
+
+def _sessions(chain: Chain | None, process: Sessions, stretch: float) -> tuple[ArrivalTable, tuple[Law, ...]]:
+    """Sessions whose times are those of the file times `stretch`."""
+    of, rate = process.of, process.of.jobs_rate
+    assert rate is not None
+    if isinstance(of, Renewal):
+        table = _packed(RENEWAL, 1, np.array([stretch / (rate * of.gap.mean)]), _with_batches(_NOTHING, process))
+        laws: tuple[Law, ...] = (of.gap, process.gap)
+    else:
+        chain, laws = chain or _ALONE, (process.gap,)
+        table = _modulated(chain, modulation.rate_of(chain.d0, chain.d1) / rate * stretch, process)
+    return table._replace(time=np.append(table.time, stretch), repeat=repeat_cut(process)), laws
+
+
 def _with_batches(parts: Parts, process: Process) -> Parts:
+    if isinstance(process, Sessions):
+        none = np.zeros(len(process.sizes), np.uint64)
+        return parts._replace(size=cuts_of(process.sizes), more=none, start_more=cuts_of(met_sizes(process)))
     if not isinstance(process, Batch):
         return parts
     sizes = process.sizes
@@ -181,6 +225,12 @@ def cuts_of(likely: NDArray[np.float64]) -> NDArray[np.uint64]:
     return np.asarray(np.round(cumulative / cumulative[-1] * _ONE).astype(np.uint64))
 
 
+def mean_size(table: ArrivalTable) -> float:
+    """Jobs of a batch, or of a session."""
+    likely = np.diff(parts_of(table).size.astype(np.float64), prepend=0.0) / _ONE
+    return float(likely @ np.arange(1.0, len(likely) + 1.0))
+
+
 def start_places(table: ArrivalTable, seed: int, stream: int, replicas: NDArray[np.int64]) -> NDArray[np.int64]:
     """Where the arrival process stands at job 0 of each replica: in its stationary law, as jobs find it."""
     parts = parts_of(table)
@@ -188,11 +238,17 @@ def start_places(table: ArrivalTable, seed: int, stream: int, replicas: NDArray[
         return np.zeros(len(replicas), np.int64)
     # The largest index is nobody's job.
     index = np.full(len(replicas), np.iinfo(np.int64).max)
-    word_0, word_1, _, _ = words(seed, stream | MOVES, replicas, index)
+    word_0, word_1, word_2, _ = words(seed, stream | MOVES, replicas, index)
     if table.process == RECORDED:
         return ((word_0 * np.uint64(table.phases)) >> np.uint64(32)).astype(np.int64)
+    if table.process == PERIODIC:
+        return np.asarray(
+            np.searchsorted(parts.start, word_0, side="right") + table.phases * start_units(word_1, word_2), np.int64
+        )
     phase = np.searchsorted(parts.start, word_0, side="right") if table.process == MODULATED else 0
     more = np.searchsorted(parts.start_more, word_1, side="right") if table.sizes else 0
+    if table.repeat >= 0:
+        more = start_positions(np.asarray(more, np.int64) + 1, word_2, table.sizes)
     return np.asarray(phase + table.phases * np.asarray(more, np.int64), np.int64) * np.ones(len(replicas), np.int64)
 
 
@@ -211,18 +267,24 @@ def walk(
     begin: int,
     end: int,
     renewal_gap: NDArray[np.float64] | None,
+    session_gap: NDArray[np.float64] | None = None,
 ) -> Walk:
-    """Jobs begin .. end-1 of a replica, begin <= 0 <= end, job by job; a renewal's gaps have been drawn already."""
+    """Jobs begin .. end-1 of a replica, begin <= 0 <= end, job by job; gaps that laws draw have been drawn already."""
     place, gap = np.empty(end - begin, np.int64), np.empty(end - begin)
     start = int(start_places(table, seed, stream, np.array([replica]))[0])
     step = _Step(table, seed, stream, replica)
+
+    def drawn(n: int) -> tuple[float | None, float | None]:
+        renewal, session = (None if gaps is None else float(gaps[n - begin]) for gaps in (renewal_gap, session_gap))
+        return renewal, session
+
     x = start
     for n in range(end):
         place[n - begin] = x
-        gap[n - begin], x = step.forward(n, x, None if renewal_gap is None else float(renewal_gap[n - begin]))
+        gap[n - begin], x = step.forward(n, x, *drawn(n))
     x = start
     for n in range(-1, begin - 1, -1):
-        gap[n - begin], x = step.backward(n, x, None if renewal_gap is None else float(renewal_gap[n - begin]))
+        gap[n - begin], x = step.backward(n, x, *drawn(n))
         place[n - begin] = x
     return Walk(place, gap)
 
@@ -246,38 +308,66 @@ class _Step:
     def _stay(self, phase: int, word: int) -> float:
         return float(-log(short_uniform(np.array([word], np.uint64)))[0] * self.table.time[phase])
 
-    def forward(self, n: int, x: int, renewal_gap: float | None) -> tuple[float, int]:
+    def _energy(self, n: int) -> float:
+        high, low, _, _ = self._words(n, 0)
+        return float(-log(long_uniform(np.array([high], np.uint64), np.array([low], np.uint64)))[0])
+
+    def forward(self, n: int, x: int, renewal_gap: float | None, session_gap: float | None) -> tuple[float, int]:
         t = self.table
         if t.process == RECORDED:
             return float(t.time[x]), (x + 1) % t.phases
+        if t.process == PERIODIC:
+            return ahead(t.time, t.phases, x, self._energy(n))
+        if session_gap is not None:
+            phase, before, more = split(x, t.phases, t.sizes)
+            if more:
+                return session_gap, joined(phase, before + 1, more - 1, t.phases, t.sizes)
+            gap, phase = self._to_next(n, phase, renewal_gap)
+            return gap, joined(phase, 0, self._size(n), t.phases, t.sizes)
         phase, more = x % t.phases, x // t.phases
         if more:
             return 0.0, x - t.phases
-        word = self._words(n, 0)
-        if renewal_gap is not None:
-            gap = renewal_gap
-        else:
-            gap, move, arrived = 0.0, 0, 0
-            while not arrived:
-                pick, stay, _, _ = self._words(n, move)
-                gap += self._stay(phase, stay)
-                to = self._pick(phase, pick)
-                phase, arrived, move = to >> 1, to & 1, move + 1
-        more = int(np.searchsorted(self.parts.size, np.uint64(word[2]), side="right")) if t.sizes else 0
-        return gap, phase + t.phases * more
+        gap, phase = self._to_next(n, phase, renewal_gap)
+        return gap, phase + t.phases * (self._size(n) if t.sizes else 0)
 
-    def backward(self, n: int, x: int, renewal_gap: float | None) -> tuple[float, int]:
+    def backward(self, n: int, x: int, renewal_gap: float | None, session_gap: float | None) -> tuple[float, int]:
         t = self.table
         if t.process == RECORDED:
             before = (x - 1) % t.phases
             return float(t.time[before]), before
+        if t.process == PERIODIC:
+            return behind(t.time, t.phases, x, self._energy(n))
+        if session_gap is not None:
+            phase, before, more = split(x, t.phases, t.sizes)
+            if before:
+                return session_gap, joined(phase, before - 1, more + 1, t.phases, t.sizes)
+            gap, phase = self._to_last(n, phase, renewal_gap)
+            return gap, joined(phase, self._size(n), 0, t.phases, t.sizes)
         phase, more = x % t.phases, x // t.phases
-        word = self._words(n, 0)
-        if t.sizes and word[2] < self.parts.more[more]:
+        if t.sizes and self._words(n, 0)[2] < self.parts.more[more]:
             return 0.0, x + t.phases
+        return self._to_last(n, phase, renewal_gap)
+
+    def _size(self, n: int) -> int:
+        """One less than the size of a batch or session."""
+        return int(np.searchsorted(self.parts.size, np.uint64(self._words(n, 0)[2]), side="right"))
+
+    def _to_next(self, n: int, phase: int, renewal_gap: float | None) -> tuple[float, int]:
         if renewal_gap is not None:
             return renewal_gap, phase
-        phase = self._pick(2 * t.phases + phase, word[3]) >> 1
+        gap, move, arrived = 0.0, 0, 0
+        while not arrived:
+            pick, stay, _, _ = self._words(n, move)
+            gap += self._stay(phase, stay)
+            to = self._pick(phase, pick)
+            phase, arrived, move = to >> 1, to & 1, move + 1
+        return gap, phase
+
+    def _to_last(self, n: int, phase: int, renewal_gap: float | None) -> tuple[float, int]:
+        if renewal_gap is not None:
+            return renewal_gap, phase
+        t = self.table
+        phase = self._pick(2 * t.phases + phase, self._words(n, 0)[3]) >> 1
         gap, move = 0.0, 0
         while True:
             pick, stay, _, _ = self._words(n, move)

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.inputs import tables
-from loynes.inputs.arrivals import MOVES, POISSON, RENEWAL, parts_of, walk
+from loynes.inputs.arrivals import MOVES, POISSON, RENEWAL, parts_of, start_places, walk
 from loynes.inputs.elementary import exp, log
 from loynes.inputs.philox import ASSIGNMENT, GROUP_SHIFT, long_uniform, short_uniform, words
+from loynes.inputs.sessions import jobs_before
 from loynes.inputs.tables import JobTable
 
 SMALLEST = 2.0**-53
@@ -31,17 +32,44 @@ def draw(table: JobTable, seed: int, stream: int, replica: int, index: NDArray[n
 
     Gaps that are not those of Poisson arrivals have words of their own (see inputs/arrivals.py).
     """
-    word_0, word_1, word_2, word_3 = words(seed, stream, replica, index)
-    job_class = np.searchsorted(table.class_cut, word_0, side="right")
+    place = np.zeros(len(index), np.int64)
     if table.arrivals.process == POISSON:
-        gap = -log(short_uniform(word_1)) * table.gap_mean
+        gap = -log(short_uniform(words(seed, stream, replica, index)[1])) * table.gap_mean
     else:
         place, gap = _walked(table, seed, stream, replica, index)
-        if table.arrivals.mixed:
-            cuts = parts_of(table.arrivals).mix[place % table.arrivals.phases]
-            job_class = np.sum(word_0[:, None] >= cuts[:, :-1], axis=1)
-    service = services(table, job_class, long_uniform(word_2, word_3))
+    job_class, service = classes_and_services(table, seed, stream, replica, index, place)
     return Jobs(job_class, table.need[job_class], service, gap)
+
+
+def classes_and_services(
+    table: JobTable,
+    seed: int,
+    stream: int,
+    replica: int | NDArray[np.int64],
+    index: NDArray[np.int64],
+    place: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Classes and services of the jobs at the given indices, where arrivals stand at these places."""
+    t = table.arrivals
+    word_0, word_1, word_2, word_3 = words(seed, stream, replica, index)
+    if t.repeat >= 0:
+        before = jobs_before(place, t.phases, t.sizes)
+        word_0, _, first_2, first_3 = words(seed, stream, replica, index - before)
+        again = (before > 0) & (word_1 < np.uint64(t.repeat))
+        word_2, word_3 = np.where(again, first_2, word_2), np.where(again, first_3, word_3)
+    job_class = np.searchsorted(table.class_cut, word_0, side="right")
+    if t.mixed:
+        cuts = parts_of(t).mix[place % t.phases]
+        job_class = np.sum(word_0[:, None] >= cuts[:, :-1], axis=1)
+    return job_class, services(table, job_class, long_uniform(word_2, word_3))
+
+
+def first_jobs(
+    table: JobTable, seed: int, stream: int, replicas: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Class and service of job 0 of each replica."""
+    places = start_places(table.arrivals, seed, stream, replicas)
+    return classes_and_services(table, seed, stream, replicas, np.zeros(len(replicas), np.int64), places)
 
 
 def _walked(
@@ -49,12 +77,15 @@ def _walked(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Places and gaps of arrivals that are not Poisson."""
     begin, end = min(0, int(index.min())), max(0, int(index.max()) + 1)
-    renewal_gap = None
-    if table.arrivals.process == RENEWAL:
-        word_0, word_1, _, _ = words(seed, stream | MOVES, replica, np.arange(begin, end))
-        gap_law = np.full(end - begin, len(table.need))
-        renewal_gap = services(table, gap_law, long_uniform(word_0, word_1)) * table.arrivals.time[0]
-    walked = walk(table.arrivals, seed, stream, replica, begin, end, renewal_gap)
+    t, renewal_gap, session_gap = table.arrivals, None, None
+    word_0, word_1, _, _ = words(seed, stream | MOVES, replica, np.arange(begin, end))
+    law, u = np.full(end - begin, len(table.need)), long_uniform(word_0, word_1)
+    if t.process == RENEWAL:
+        renewal_gap = services(table, law, u) * t.time[0]
+    if t.repeat >= 0:
+        # A job has a gap of the one kind or of the other: the same words serve for both.
+        session_gap = services(table, law + (t.process == RENEWAL), u) * t.time[t.phases]
+    walked = walk(t, seed, stream, replica, begin, end, renewal_gap, session_gap)
     gap = np.zeros(len(walked.gap)) if table.gap_mean == 0.0 else walked.gap
     return walked.place[index - begin], gap[index - begin]
 

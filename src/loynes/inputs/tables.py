@@ -12,7 +12,7 @@ from typing import NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from loynes.inputs.arrivals import ArrivalTable, arrival_table, cuts_of
+from loynes.inputs.arrivals import ArrivalTable, arrival_table, cuts_of, mean_size
 from loynes.model.cluster import Model
 from loynes.model.laws.law import Law, leaves
 from loynes.model.laws.recipes import Formula, Recipe
@@ -42,7 +42,8 @@ class JobTable(NamedTuple):
     simple: bool  # every branch exponential, one a class: the fully vectorised path
     class_cut: NDArray[np.uint64]  # class c is drawn when class_cut[c-1] <= word < class_cut[c]
     need: NDArray[np.int64]  # per class
-    first: NDArray[np.int64]  # branches of class c: first[c] .. first[c + 1] - 1; then those of a renewal's gaps
+    # Branches of class c: first[c] .. first[c + 1] - 1; then those of a renewal's gaps, and of a session's.
+    first: NDArray[np.int64]
     low: NDArray[np.float64]  # per branch
     stretch: NDArray[np.float64]  # 1 / width
     recipe: NDArray[np.int64]
@@ -60,16 +61,19 @@ def class_probabilities(table: JobTable) -> NDArray[np.float64]:
 
 
 def rarest(table: JobTable) -> float:
-    """The probability of the rarest class, or branch of one's law."""
+    """The probability of the rarest class, or branch of one's law; of sessions, whose jobs come together, so much less
+    as a session has jobs."""
     classes = len(table.need)
     branches = np.repeat(class_probabilities(table), np.diff(table.first[: classes + 1]))
-    return float(np.min(branches / table.stretch[: len(branches)]))
+    least = float(np.min(branches / table.stretch[: len(branches)]))
+    return least if table.arrivals.repeat < 0 else least / mean_size(table.arrivals)
 
 
 class Needs(NamedTuple):
     """The distinct needs of a model, ascending: a workload vector answers for all classes of one need at once.
 
-    Where classes depend on the arrival process, every class stands on its own, with its own weight in every phase.
+    Where classes depend on the arrival process, every class stands on its own, with its own weight in every phase. Jobs
+    of a session are told by the jobs before them: there, what a job's own class is stands for the phase.
     """
 
     need: NDArray[np.int64]  # servers of all kinds
@@ -86,9 +90,9 @@ def job_table(model: Model, rate: float | None) -> JobTable:
     first, low, width, branches = [0], [], [], []
     grids: list[NDArray[np.float64]] = []
     pieces: list[NDArray[np.float64]] = [np.empty((0, 3))]
-    arrivals, gap_law = arrival_table(model, rate)
-    # A renewal's gaps are drawn as services are; their law comes after those of the classes.
-    for of in [c.service for c in model.classes] + ([] if gap_law is None else [gap_law]):
+    arrivals, gap_laws = arrival_table(model, rate)
+    # A renewal's and a session's gaps are drawn as services are; their laws come after those of the classes.
+    for of in [*(c.service for c in model.classes), *gap_laws]:
         start = 0.0
         for weight, law in leaves(of):
             branches.append(_placed(law.recipe(), grids, pieces))
@@ -131,11 +135,14 @@ def job_table(model: Model, rate: float | None) -> JobTable:
 def needs_of(model: Model) -> Needs:
     table = job_table(model, None)
     rows = np.hstack([table.need[:, None], table.demand, table.specific])
-    chain, phase_weight = model.chain, np.zeros((0, 0))
-    if chain is not None and chain.mix is not None:
+    by_phase, phase_weight = model.phase_mix, np.zeros((0, 0))
+    if not model.independent:
         # One more column tells classes of the same need apart.
         rows = np.hstack([rows, np.arange(len(rows))[:, None]])
-        phase_weight = chain.mix / chain.classes
+    if model.alike:
+        phase_weight = np.diag([1.0 / c.probability for c in model.classes])
+    elif by_phase is not None:
+        phase_weight = by_phase.mix / by_phase.classes
     distinct, of_class = np.unique(rows, axis=0, return_inverse=True)
     weight = np.zeros(len(distinct))
     np.add.at(weight, of_class, [c.probability for c in model.classes])

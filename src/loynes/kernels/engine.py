@@ -312,6 +312,23 @@ class BlockBefore(ModelTask):
         return self.length * (stop - start)
 
 
+class SpanState(NamedTuple):
+    height: Array  # [row]
+    jobs: Ints  # [row], how many
+
+
+@dataclass(frozen=True, eq=False)
+class PileInTime(ModelTask):
+    """All jobs that come within a time from the beginning of a cycle on: the height of their pile, and how many."""
+
+    span: float
+
+    by_rows: ClassVar[bool] = True
+
+    def expected_jobs(self, start: int, stop: int) -> int:
+        return int(self.span / self.table.gap_mean) * (stop - start)
+
+
 def sample_steps(length: Ints, doublings: Ints) -> int:
     """Job steps that backward samples made: n + 2n + ... up to each sample's last length."""
     return int(np.sum(2 * length - (length >> doublings)))

@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.inputs.tables import JobTable, Needs
+
 BITS = 7
 LOWEST_OCTAVE = -20
 HIGHEST_OCTAVE = 28
@@ -44,6 +46,18 @@ def new_tally(replicas: int, needs: int, unit: float, kinds: int = 1, weighted: 
         np.zeros((replicas, kinds)),
         np.zeros((replicas, needs, BINS), binned),
     )
+
+
+def tally_columns(table: JobTable, needs: Needs) -> int:
+    """A column of waits for every need; of sessions, whose services hang together with waits, one of responses, too."""
+    together = needs.phase_weight.size > 0 and table.arrivals.repeat >= 0
+    return len(needs.need) * (2 if together else 1)
+
+
+def columns_of(tally: Tally, columns: slice) -> Tally:
+    """Some columns of a tally, not copied."""
+    kept = {name: getattr(tally, name)[:, columns] for name in ("wait", "square", "none", "bins")}
+    return tally._replace(**kept)
 
 
 def sum_of(tallies: list[Tally]) -> Tally:

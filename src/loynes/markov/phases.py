@@ -36,6 +36,8 @@ class Stages:
             return f"exact answers are for discipline 'fcfs', not {model.order!r}"
         if any(any(model.specific(c)) for c in model.classes):
             return "exact answers are for jobs that take any servers, not specific ones"
+        if model.alike:
+            return "exact answers are for jobs that do not depend on one another, not for sessions"
         if not model.independent:
             return "exact answers are for classes that do not depend on the arrival process"
         chains = []

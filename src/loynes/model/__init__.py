@@ -1,7 +1,7 @@
 """What a cluster and its workload are: laws, arrivals, classes, models, and the files they live in."""
 
 from loynes.model import laws
-from loynes.model.arrivals import Batch, Map, Mmpp, Poisson, Recorded, Renewal
+from loynes.model.arrivals import Batch, Map, Mmpp, Periodic, Poisson, Recorded, Renewal, Sessions
 from loynes.model.cluster import JobClass, Model
 from loynes.model.files import builtin_names, builtin_text, load
 from loynes.model.laws import *  # noqa: F403
@@ -12,9 +12,11 @@ __all__ = [
     "Map",
     "Mmpp",
     "Model",
+    "Periodic",
     "Poisson",
     "Recorded",
     "Renewal",
+    "Sessions",
     "builtin_names",
     "builtin_text",
     "laws",

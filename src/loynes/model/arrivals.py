@@ -1,7 +1,8 @@
 """Arrival processes. The threshold does not depend on them (unless classes do); waits do.
 
 Every process has a rate of its own, jobs per unit of time; a `rate` beside it, or asked for with a question, speeds the
-whole process up or slows it down, so that gaps keep their shape.
+whole process up or slows it down, so that gaps keep their shape. Only a periodic process keeps its cycle, whatever the
+rate: a day stays a day, and more jobs come in it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, Strict, ValidationInfo, model_validator
 
 from loynes.model import modulation
 from loynes.model.fields import Finite, NonNegative, Positive, Record
@@ -25,7 +26,8 @@ Array = NDArray[np.float64]
 
 MOST_PHASES = 100
 MOST_RECORDED = 10_000_000
-# Batches larger than this, or than all but 2^-40 of them, are cut.
+MOST_SLOTS = 24 * 7 * 4
+# Batches and sessions larger than this, or than all but 2^-40 of them, are cut.
 LARGEST_BATCH = 100_000
 NEVER = 2.0**-40
 
@@ -91,15 +93,20 @@ class Modulated(Process):
             raise ValueError(what)
         if len(d0) > MOST_PHASES:
             raise ValueError(f"{len(d0)} phases, at most {MOST_PHASES} are supported")
-        if self.mix is None:
-            return
-        if len(self.mix) != len(d0):
-            raise ValueError(f"mix: must have a row for each of the {len(d0)} phases, has {len(self.mix)}")
-        for position, row in enumerate(self.mix):
-            if len(row) != len(self.mix[0]):
-                raise ValueError(f"mix[{position}]: has {len(row)} entries, mix[0] has {len(self.mix[0])}")
-            if abs(math.fsum(row) - 1.0) > 1e-9:
-                raise ValueError(f"mix[{position}]: must sum to 1, sums to {math.fsum(row):.12g}")
+        _check_mix(self.mix, len(d0), "phases")
+
+
+def _check_mix(mix: tuple[Row, ...] | None, count: int, of: str) -> None:
+    """Refuse rows of class probabilities that are not one for each phase or slot, or not probabilities."""
+    if mix is None:
+        return
+    if len(mix) != count:
+        raise ValueError(f"mix: must have a row for each of the {count} {of}, has {len(mix)}")
+    for position, row in enumerate(mix):
+        if len(row) != len(mix[0]):
+            raise ValueError(f"mix[{position}]: has {len(row)} entries, mix[0] has {len(mix[0])}")
+        if abs(math.fsum(row) - 1.0) > 1e-9:
+            raise ValueError(f"mix[{position}]: must sum to 1, sums to {math.fsum(row):.12g}")
 
 
 class Mmpp(Modulated):
@@ -141,6 +148,30 @@ class Map(Modulated):
     @property
     def matrices(self) -> tuple[Array, Array]:
         return np.array(self.d0), np.array(self.d1)
+
+
+class Periodic(Process):
+    """A Poisson process whose rate repeats with a cycle, such as a day: `rates` has one for each of its equal slots.
+
+    A `rate` beside it, or asked for, multiplies the rates, so that more jobs come in a cycle of the same length. `mix`
+    gives a row of class probabilities for every slot.
+    """
+
+    process: Literal["periodic"] = "periodic"
+    cycle: Positive
+    rates: Row = Field(min_length=1, max_length=MOST_SLOTS)
+    mix: tuple[Row, ...] | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Periodic:
+        if not any(self.rates):
+            raise ValueError("rates: must not all be 0")
+        _check_mix(self.mix, len(self.rates), "slots")
+        return self
+
+    @property
+    def own_rate(self) -> float:
+        return math.fsum(self.rates) / len(self.rates)
 
 
 def _or_file(schema: dict[str, Any]) -> None:
@@ -205,6 +236,14 @@ def _sizes(law: ServiceLaw) -> Array:
     return np.asarray(likely / likely.sum())
 
 
+def _check_sizes(size: ServiceLaw, of: str) -> None:
+    """Refuse laws of sizes that may be 0, or too large."""
+    if float(size.cdf(0.0)) > 0:
+        raise ValueError(f"size: must be above 0, a {of} has at least one job")
+    if float(size.cdf(LARGEST_BATCH)) < 1.0 - NEVER:
+        raise ValueError(f"size: more than {LARGEST_BATCH} jobs in a {of} are too likely")
+
+
 class Batch(Process):
     """Jobs that come together: `of` says when, `size` how many (a law, rounded up to whole jobs)."""
 
@@ -214,10 +253,7 @@ class Batch(Process):
 
     @model_validator(mode="after")
     def _sizes_fit(self) -> Batch:
-        if float(self.size.cdf(0.0)) > 0:
-            raise ValueError("size: must be above 0, a batch has at least one job")
-        if float(self.size.cdf(LARGEST_BATCH)) < 1.0 - NEVER:
-            raise ValueError(f"size: more than {LARGEST_BATCH} jobs in a batch are too likely")
+        _check_sizes(self.size, "batch")
         return self
 
     @property
@@ -235,6 +271,43 @@ class Batch(Process):
         return None if batches is None else batches * self.mean_size
 
 
+class Sessions(Process):
+    """Users who submit runs of like jobs: `size` says how many jobs a session has (a law, rounded up to whole jobs),
+    `gap` how long after one another they come, and `of` how long after its last job the next session begins.
+
+    All jobs of a session are of one class. Each after the first has, with probability `repeat`, the very service of the
+    first, and else one of its own. Sessions do not overlap.
+    """
+
+    process: Literal["sessions"] = "sessions"
+    size: ServiceLaw
+    gap: ServiceLaw
+    of: Single
+    repeat: Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)] = 0.0
+
+    @model_validator(mode="after")
+    def _sizes_fit(self) -> Sessions:
+        _check_sizes(self.size, "session")
+        if self.of.jobs_rate is None:
+            raise ValueError("of.rate: is missing; the gaps between sessions are as long as it says")
+        return self
+
+    @property
+    def sizes(self) -> Array:
+        """P(size = 1), P(size = 2), ..."""
+        return _sizes(self.size)
+
+    @property
+    def mean_size(self) -> float:
+        return float(self.sizes @ np.arange(1, len(self.sizes) + 1))
+
+    @property
+    def own_rate(self) -> float:
+        assert self.of.jobs_rate is not None
+        return self.mean_size / (1.0 / self.of.jobs_rate + (self.mean_size - 1.0) * self.gap.mean)
+
+
 Arrivals = Annotated[
-    Annotated[Poisson | Renewal | Mmpp | Map | Batch | Recorded, Field(discriminator="process")], _Unsaid
+    Annotated[Poisson | Renewal | Mmpp | Map | Batch | Recorded | Periodic | Sessions, Field(discriminator="process")],
+    _Unsaid,
 ]

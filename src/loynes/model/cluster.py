@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Strict, Tag, model_validator
 
 from loynes.errors import ModelError
-from loynes.model.arrivals import Arrivals, Modulated, Poisson, Single
+from loynes.model.arrivals import Arrivals, Modulated, Poisson, Sessions, Single
 from loynes.model.fields import (
     BY_RESOURCE,
     LARGEST,
@@ -27,7 +27,7 @@ from loynes.model.fields import (
 )
 from loynes.model.laws import ServiceLaw
 from loynes.model.scenario import Change, check_scenario
-from loynes.model.streams import Chain, chain_of, together
+from loynes.model.streams import Chain, PhaseMix, chain_of, mix_of, together
 
 # One 64-bit word a server and replica: beyond this a dense vector no longer fits anywhere sensible.
 MOST_SERVERS = 1_000_000
@@ -165,12 +165,12 @@ class Model(Record):
                     raise ValueError(f"classes[{position}].arrivals.mix: means nothing, the class is known")
             known = [rate for rate in rates if rate is not None]
             return [rate / math.fsum(known) for rate in known]
-        chain = chain_of(self.arrivals)
-        if chain is None or chain.mix is None:
+        by_phase = mix_of(self.arrivals, chain_of(self.arrivals))
+        if by_phase is None:
             return None
-        if chain.mix.shape[1] != len(self.classes):
+        if by_phase.mix.shape[1] != len(self.classes):
             raise ValueError(f"arrivals.mix: must have a column for each of the {len(self.classes)} classes")
-        return [float(p) for p in chain.classes]
+        return [float(p) for p in by_phase.classes]
 
     @cached_property
     def chain(self) -> Chain | None:
@@ -180,10 +180,20 @@ class Model(Record):
             return chain_of(self.arrivals)
         return None if all(isinstance(stream, Poisson) for stream in streams) else together(streams)
 
+    @cached_property
+    def phase_mix(self) -> PhaseMix | None:
+        """How classes depend on the arrival process, None where they do not."""
+        return mix_of(self.arrivals, self.chain)
+
+    @property
+    def alike(self) -> bool:
+        """Whether jobs of a session are like one another, in more than jobs are at all."""
+        return isinstance(self.arrivals, Sessions) and (len(self.classes) > 1 or self.arrivals.repeat > 0)
+
     @property
     def independent(self) -> bool:
-        """Whether a job's class does not depend on the arrival process."""
-        return self.chain is None or self.chain.mix is None
+        """Whether a job's class does not depend on the arrival process, nor on the jobs before it."""
+        return self.phase_mix is None and not self.alike
 
     def _check_needs(self, where: str, job_class: JobClass) -> None:
         for what, amount in (("need", job_class.any_units), ("specific", job_class.specific)):
@@ -323,7 +333,7 @@ class Model(Record):
         """The same model with another arrival rate: arrivals come faster or slower, in the same pattern."""
         if not SMALLEST <= rate <= LARGEST:
             raise ModelError(f"arrivals.rate {rate:g}: must be a finite number above 0")
-        # Nothing else depends on it: phases are kept in the time of the file.
+        # Nothing else depends on it: phases and slots are kept as the file has them.
         return self.model_copy(update={"arrivals": self.arrivals.model_copy(update={"rate": float(rate)})})
 
     def identity(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.model import modulation
-from loynes.model.arrivals import Batch, Modulated, Poisson, Process, Renewal
+from loynes.model.arrivals import Batch, Modulated, Periodic, Poisson, Process, Renewal, Sessions
 
 Array = NDArray[np.float64]
 
@@ -28,16 +28,33 @@ class Chain:
     d1: Array
     mix: Array | None = None
 
+
+@dataclass(frozen=True, eq=False)
+class PhaseMix:
+    """Classes that depend on a phase, or on a slot of a cycle: how often jobs find each, and [phase, class]."""
+
+    found: Array
+    mix: Array
+
     @property
     def classes(self) -> Array:
         """The probability of each class among arriving jobs."""
-        assert self.mix is not None
-        return np.asarray(modulation.at_arrivals(self.d0, self.d1) @ self.mix)
+        return np.asarray(self.found @ self.mix)
+
+
+def mix_of(process: Process, chain: Chain | None) -> PhaseMix | None:
+    """How classes depend on arrivals, None where they do not."""
+    if isinstance(process, Periodic) and process.mix is not None:
+        rates = np.array(process.rates)
+        return PhaseMix(rates / rates.sum(), np.array(process.mix))
+    if chain is None or chain.mix is None:
+        return None
+    return PhaseMix(modulation.at_arrivals(chain.d0, chain.d1), chain.mix)
 
 
 def chain_of(process: Process) -> Chain | None:
     """The chain behind a process, None if it has none (gaps are independent, or recorded)."""
-    if isinstance(process, Batch):
+    if isinstance(process, Batch | Sessions):
         return chain_of(process.of)
     if isinstance(process, Modulated):
         return Chain(*process.matrices, None if process.mix is None else np.array(process.mix))

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.errors import SamplingError
+from loynes.inputs.arrivals import PERIODIC
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import JobTable, rarest
 from loynes.kernels.engine import Backward, Engine, Ints, SampleState, Sampling, sample_steps, whole_blocks
@@ -39,9 +40,11 @@ class Samples:
 def initial_length(table: JobTable) -> int:
     """A power of two blocks in which the rarest class, or branch of one's law, is expected four times.
 
-    Shorter starts agree too soon: if the rare big job is missing from both M_n and M_2n, they are equal and wrong.
+    Shorter starts agree too soon: if the rare big job is missing from both M_n and M_2n, they are equal and wrong. So
+    they would be, in a cycle, without its busy hours: it is at least a whole one.
     """
-    wanted = min(max(4.0 / rarest(table), 2.0 * table.servers, BLOCK), 2.0**22)
+    cycle = table.arrivals.time[table.arrivals.phases] if table.arrivals.process == PERIODIC else 0.0
+    wanted = min(max(4.0 / rarest(table), 2.0 * table.servers, BLOCK, cycle), 2.0**22)
     return BLOCK << max(0, math.ceil(math.log2(wanted / BLOCK)))
 
 

@@ -6,6 +6,16 @@ The first is ln E[exp(-theta A)], whatever comes after the block.
 The majorant's workload is a supremum over sums into the past, so what must hold holds given the place x of the arrival
 process at the block's later end, for the worst x. Independent gaps have no place; a modulated process, run backward,
 has the matrix G of E[exp(-theta gap); place before | place after]; recorded gaps have finitely many places.
+
+A rate that repeats with a cycle has a continuum of them, and an exact solution. Let r be the mean rate, Lambda(t) the
+jobs expected until t and f(t) = Lambda(t) - r t, which repeats, too. From a job at t back to the one before, at t', an
+exponential e = Lambda(t) - Lambda(t') passes in the time t - t' = (e - f(t) + f(t')) / r. So for h = exp(theta f / r),
+
+    E[exp(-theta (t - t')) h(t') | t]  =  h(t) E[exp(-theta e / r)]  =  h(t) / (1 + theta / r),
+
+and over a block of K jobs, as 1 <= h / min h, E[exp(-theta A) | t] <= (1 + theta / r)^-K max h / min h for every t. The
+rate is constant in every slot, so f is largest and least where slots meet. It is as good as can be but for the last
+factor: with min and max exchanged it is a lower bound.
 """
 
 from __future__ import annotations
@@ -16,7 +26,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from loynes.inputs.arrivals import MODULATED, POISSON, RECORDED, ArrivalTable, parts_of
+from loynes.inputs.arrivals import MODULATED, PERIODIC, POISSON, RECORDED, ArrivalTable, parts_of
 from loynes.inputs.cells import cells, tail_edges
 from loynes.inputs.tables import JobTable, class_probabilities
 
@@ -33,7 +43,7 @@ class Gaps:
 
     def __init__(self, table: JobTable) -> None:
         self._table, self._arrivals = table, table.arrivals
-        if table.arrivals.process not in (POISSON, MODULATED, RECORDED):
+        if table.arrivals.process not in (POISSON, MODULATED, RECORDED, PERIODIC):
             self._weight, self._shortest = _shortest_gaps(table)
         if table.arrivals.sizes:
             size = np.diff(parts_of(table.arrivals).size.astype(np.float64) * 2.0**-32, prepend=0.0)
@@ -54,6 +64,8 @@ class Gaps:
             return -block * math.log1p(theta * self._table.gap_mean)
         if t.process == RECORDED:
             return -theta * _shortest_window(t.time, block)
+        if t.process == PERIODIC:
+            return _round_a_cycle(t, block, theta, self._table.gap_mean)
         if t.process == MODULATED:
             one = self._modulated(theta)
         else:
@@ -145,6 +157,16 @@ def _decay(jobs: Array, likely: Array, target: float) -> float:
     return x * (1.0 - 1e-9)
 
 
+def _round_a_cycle(t: ArrivalTable, block: int, theta: float, gap_mean: float) -> float:
+    mass, unit = t.time[: t.phases], float(t.time[t.phases + 1])
+    even = mass.mean()
+    beyond = np.concatenate([[0.0], np.cumsum(mass - even)])  # f where slots meet
+    swing = float(np.ptp(beyond)) * (1.0 + 1e-9)
+    # A job is at most a unit away from where it would be, and h there by what its slot's rate makes of a unit.
+    rounding = unit * (2.0 + float(mass.max() / even))
+    return min(0.0, theta * (gap_mean * swing + block * rounding) - block * math.log1p(theta * gap_mean))
+
+
 def _shortest_window(gaps: Array, block: int) -> float:
     """The least time that a block of consecutive recorded gaps takes, round and round."""
     rounds, rest = divmod(block, len(gaps))
@@ -164,10 +186,19 @@ def log_rare(table: JobTable, block: int, blocks: int, theta: float) -> float:
     the pile of those, independent of the rare ones, plus the rare services lies above Y. So the mgf is at most that of
     blocks without rare jobs, which the sample bounds, times E[exp(theta service); rare or 1] for every job.
     """
+    costs = rare_costs(table, block, blocks, theta)
+    probability = class_probabilities(table)
+    # Where classes depend on the arrival process, the phase that brings the costliest ones.
+    mixes = np.diff(parts_of(table.arrivals).mix.astype(np.float64) * 2.0**-32, axis=1, prepend=0.0)
+    total = float(np.max((mixes if mixes.size else probability[None, :]) @ costs))
+    return block * math.log1p(total)
+
+
+def rare_costs(table: JobTable, block: float, blocks: int, theta: float) -> Array:
+    """E[exp(theta service) - 1; rare] of every class, at most: rare is what so many blocks of jobs hardly see."""
     edges = tail_edges(721)
     costs = np.empty(len(table.need))
-    probability = class_probabilities(table)
-    for c, p in enumerate(probability):
+    for c, p in enumerate(class_probabilities(table)):
         rare = min(1.0, RARE / (blocks * block * p))
         weight, _, largest = cells(table, c, edges)
         order = np.argsort(-largest)
@@ -176,7 +207,4 @@ def log_rare(table: JobTable, block: int, blocks: int, theta: float) -> float:
         kept = np.clip(rare - before, 0.0, weight)
         used = kept > 0
         costs[c] = float(kept[used] @ np.expm1(np.minimum(theta * largest[order][used], 600.0)))
-    # Where classes depend on the arrival process, the phase that brings the costliest ones.
-    mixes = np.diff(parts_of(table.arrivals).mix.astype(np.float64) * 2.0**-32, axis=1, prepend=0.0)
-    total = float(np.max((mixes if mixes.size else probability[None, :]) @ costs))
-    return block * math.log1p(total)
+    return costs

@@ -14,7 +14,7 @@ from loynes.inputs.arrivals import start_places
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import JobTable, Needs
 from loynes.kernels.engine import Array, Engine, Forward, ForwardState, Ints, whole_blocks
-from loynes.kernels.tally import Tally, new_tally
+from loynes.kernels.tally import Tally, columns_of, new_tally, tally_columns
 
 
 class Chains:
@@ -46,7 +46,7 @@ class Chains:
         self._state = ForwardState(
             np.zeros((self.replicas, table.servers)) if workload is None else workload.copy(),
             start_places(table.arrivals, seed, STREAM_STATIONARY, replicas) if places is None else places,
-            new_tally(rows, len(needs.need), unit, len(table.units), bool(needs.phase_weight.size)),
+            new_tally(rows, tally_columns(table, needs), unit, len(table.units), bool(needs.phase_weight.size)),
         )
 
     @property
@@ -60,7 +60,14 @@ class Chains:
 
     @property
     def tally(self) -> Tally:
-        return self._state.tally
+        """Of waits."""
+        return columns_of(self._state.tally, slice(0, len(self._task.needs.need)))
+
+    @property
+    def responses(self) -> Tally | None:
+        """Of the responses of the observed jobs themselves, where their services hang together with their waits."""
+        waits, columns = len(self._task.needs.need), tally_columns(self._task.table, self._task.needs)
+        return None if columns == waits else columns_of(self._state.tally, slice(waits, columns))
 
     def skip(self, jobs: int) -> None:
         """Run every replica `jobs` further (rounded up to blocks) without observing."""

@@ -24,9 +24,11 @@ from loynes.inputs.philox import STREAM_MAJORANT, STREAM_MAJORANT_CHECK
 from loynes.inputs.tables import job_table, needs_of
 from loynes.kernels.engine import Engine
 from loynes.kernels.reference import BLOCK
+from loynes.model.arrivals import Periodic, Sessions
 from loynes.model.cluster import Model
 from loynes.stationary.block_bounds import Gaps, log_rare
 from loynes.stationary.certificate import ATTEMPTS, SURE, Certificate, NoCertificate
+from loynes.stationary.cycles import certify_cycles
 from loynes.stationary.modulated import certify_dependent
 from loynes.threshold.controls import Mix, regressed_mean
 from loynes.threshold.piles import Heights, Piles
@@ -53,16 +55,31 @@ def heavy_tail(model: Model) -> str | None:
     return None
 
 
+def unbounded(model: Model) -> str | None:
+    """Why a model can have no certificate at any rate, None if it may have one."""
+    heavy = heavy_tail(model)
+    if heavy is not None:
+        return heavy
+    if isinstance(model.arrivals, Sessions):
+        return (
+            "jobs of a session are alike, and a session reaches from one block of jobs into the next: blocks depend on "
+            "one another in a way that the majorant does not allow"
+        )
+    return None
+
+
 def certify(
     model: Model, rate: float, threshold: Estimate, *, seed: int, max_jobs: float, context: Context
 ) -> Certificate | NoCertificate:
     """Block length and theta for a model at a rate, or why there is none."""
-    why = heavy_tail(model)
+    why = unbounded(model)
     if why is not None:
         return NoCertificate(why)
     least = BLOCK * (CHOOSING + JUDGING)
     if max_jobs < least:
         return NoCertificate(f"max-jobs {max_jobs:g} is too small to look for one: it takes at least {least}")
+    if isinstance(model.arrivals, Periodic) and not model.independent:
+        return certify_cycles(model, rate, seed=seed, max_jobs=max_jobs, context=context)
     if not model.independent:
         return certify_dependent(model, rate, seed=seed, max_jobs=max_jobs, context=context)
     tried, gaps = "no block of jobs within max-jobs", Gaps(job_table(model, rate))

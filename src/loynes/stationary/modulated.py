@@ -100,15 +100,15 @@ def _judge(table: JobTable, block: int, theta: float, stream: int, seed: int, en
     blocks = _Blocks(table, block, JUDGING, stream, seed, engine)
     each = 1.0 - (1.0 - SURE) / (ATTEMPTS * 2 * len(blocks.height))
     rare = log_rare(table, block, JUDGING, theta)
-    log_rho = max(_log_mean(theta * (y - a), each) for y, a in zip(blocks.height, blocks.time, strict=True)) + rare
-    log_y = max(_log_mean(theta * y, each) for y in blocks.height) + rare
+    log_rho = max(log_mean(theta * (y - a), each) for y, a in zip(blocks.height, blocks.time, strict=True)) + rare
+    log_y = max(log_mean(theta * y, each) for y in blocks.height) + rare
     if log_rho >= math.log(0.95):
         return None
     log_constant = log_y - math.log1p(-math.exp(log_rho))
     return Certificate(theta, block, log_constant, log_rho, blocks.height.size, flat=True)
 
 
-def _log_mean(exponents: Array, sure: float) -> float:
+def log_mean(exponents: Array, sure: float) -> float:
     """An upper bound, so sure, of ln E[exp]."""
     centre = float(exponents.max())
     values = np.exp(exponents - centre)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from loynes.inputs.arrivals import MODULATED, MOVES, RECORDED
+from loynes.inputs.arrivals import MODULATED, MOVES, PERIODIC, RECORDED
 from loynes.inputs.philox import GROUP_SHIFT
 from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.cpu.elementary import log
+from loynes.kernels.cpu.periodic import ahead, behind
 from loynes.kernels.cpu.philox import words
 from loynes.kernels.reference import BLOCK
 
@@ -23,6 +24,8 @@ def walk(table, seed, stream, replica, first, x, word, move, place, gap):
     """
     t = table.arrivals
     m = t.phases
+    if t.process == PERIODIC:
+        return _round_the_cycle(t, first, x, word, place, gap)
     if first >= 0:
         for i in range(BLOCK):
             place[i] = x
@@ -51,6 +54,56 @@ def walk(table, seed, stream, replica, first, x, word, move, place, gap):
                 gap[i], x = _to_last(t, seed, stream, replica, first + i, x, word[0, i], word[1, i], word[3, i], move)
         place[i] = x
     return x
+
+
+@compiled
+def _round_the_cycle(t, first, x, word, place, gap):
+    """The same for a rate that repeats: words 0 and 1 give how many expected jobs apart two jobs are."""
+    if first >= 0:
+        for i in range(BLOCK):
+            place[i] = x
+            gap[i], x = ahead(t, x, _energy(word[0, i], word[1, i]))
+    else:
+        for i in range(BLOCK - 1, -1, -1):
+            gap[i], x = behind(t, x, _energy(word[0, i], word[1, i]))
+            place[i] = x
+    return x
+
+
+@compiled
+def walk_sessions(t, seed, stream, replica, first, x, word, move, place, gap, within):
+    """The same for sessions, whose own gaps are `within`: a place is phase + phases (jobs before + sizes to come)."""
+    m, sizes, size = t.phases, t.sizes, t.cut[t.moves : t.moves + t.sizes]
+    if first >= 0:
+        for i in range(BLOCK):
+            place[i] = x
+            phase, position = x % m, x // m
+            if position >= sizes:
+                gap[i] = within[i]
+                x = phase + m * (position + 1 - sizes)
+            else:
+                if t.process == MODULATED:
+                    gap[i], phase = _to_next(t, seed, stream, replica, first + i, phase, word[0, i], word[1, i], move)
+                x = phase + m * sizes * np.searchsorted(size, word[2, i], side="right")
+        return x
+    for i in range(BLOCK - 1, -1, -1):
+        phase, position = x % m, x // m
+        if position % sizes > 0:
+            gap[i] = within[i]
+            x = phase + m * (position - 1 + sizes)
+        else:
+            if t.process == MODULATED:
+                gap[i], phase = _to_last(
+                    t, seed, stream, replica, first + i, phase, word[0, i], word[1, i], word[3, i], move
+                )
+            x = phase + m * np.searchsorted(size, word[2, i], side="right")
+        place[i] = x
+    return x
+
+
+@compiled
+def _energy(high, low):
+    return -log((np.float64(np.int64((high << _20) | (low >> _12))) + 0.5) * 2.0**-52)
 
 
 @compiled
@@ -99,13 +152,23 @@ def _words(seed, stream, replica, n, moves, move):
 
 
 @compiled
+def has_memory(t):
+    """Whether places change from job to job."""
+    return t.process == MODULATED or t.process == RECORDED or t.process == PERIODIC or t.sizes > 0
+
+
+@compiled
 def step_back(table, seed, stream, replica, first, x, block):
     """The place before a block of the past, from that after it: what `draw_block` finds, without the jobs."""
     t = table.arrivals
     if t.process == RECORDED:
         return (x - BLOCK) % t.phases
-    if t.process != MODULATED and t.sizes == 0:
+    if not has_memory(t):
         return x
     word = block.word
     words(seed, stream | MOVES, replica, first, word[0], word[1], word[2], word[3])
+    if t.repeat >= 0:
+        return walk_sessions(
+            t, seed, stream, replica, first, x, word, block.move, block.place, block.gap, block.service
+        )
     return walk(table, seed, stream, replica, first, x, word, block.move, block.place, block.gap)

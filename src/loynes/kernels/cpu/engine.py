@@ -15,6 +15,7 @@ from loynes.kernels.cpu.backward import backward
 from loynes.kernels.cpu.forward import forward
 from loynes.kernels.cpu.pile import pile, regenerate
 from loynes.kernels.cpu.pile_before import pile_before
+from loynes.kernels.cpu.pile_in_time import pile_in_time
 from loynes.kernels.cpu.random_pile import random_pile
 from loynes.kernels.cpu.sandwich import perfect, sandwich
 from loynes.kernels.cpu.slopes import slopes
@@ -167,6 +168,16 @@ def _block_before(task: kinds.BlockBefore, state: kinds.BlockState) -> Piece:
     return piece
 
 
+def _pile_in_time(task: kinds.PileInTime, state: kinds.SpanState) -> Piece:
+    as_runs, key, first = use_runs(task.table), np.uint64(task.seed), int(task.replicas[0])
+
+    def piece(rows: slice, start: int, stop: int) -> None:
+        blocks = (array[rows] for array in state)
+        pile_in_time(task.table, as_runs, key, task.stream, first + rows.start, task.span, *blocks)
+
+    return piece
+
+
 PIECES: dict[type[kinds.Task], Callable[[Any, Any], Piece]] = {
     kinds.Forward: _forward,
     kinds.Slopes: _slopes,
@@ -176,4 +187,5 @@ PIECES: dict[type[kinds.Task], Callable[[Any, Any], Piece]] = {
     kinds.Backward: _samples,
     kinds.Perfect: _samples,
     kinds.BlockBefore: _block_before,
+    kinds.PileInTime: _pile_in_time,
 }

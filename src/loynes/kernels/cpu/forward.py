@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from loynes.kernels.cpu.compiled import compiled
-from loynes.kernels.cpu.jobs import draw_block, new_block
+from loynes.kernels.cpu.jobs import draw_block, new_block, phase_of
 from loynes.kernels.cpu.kinds import look as look_at_kinds
 from loynes.kernels.cpu.kinds import take_lost, unpack
 from loynes.kernels.cpu.state import advance, get, look, new_state, put, rebase
@@ -41,8 +41,10 @@ def forward(table, needs, as_runs, stride, seed, stream, replicas, rows, begin, 
                     else:
                         look_at_kinds(state, block, j, needs, now, wait, loss)
                     if needs.phase_weight.size > 0:
-                        phase = block.place[j] % table.arrivals.phases
+                        phase = phase_of(table.arrivals, block, j)
                         _note_by_phase(row, needs.weight, needs.phase_weight[phase], wait, loss)
+                        if table.arrivals.repeat >= 0:
+                            _note_response(row, needs, block.job_class[j], wait, block.service[j])
                     else:
                         _note(row, needs.weight, wait, loss)
                     now = advance(state, block, j, j + stride, now)
@@ -128,3 +130,15 @@ def _note_by_phase(row, weight, phase_weight, wait, loss):
         for t in range(kinds):
             row.loss[t] += weight[k] * more * loss[k * kinds + t]
     row.looks[0] += 1
+
+
+@compiled
+def _note_response(row, needs, own, wait, service):
+    """The response of the job itself, in the columns after those of waits: in sessions the two hang together."""
+    k = needs.of_class[own]
+    response, more = wait[k] + service, needs.phase_weight[own, k]
+    column = wait.size + k
+    row.wait[column] += more * response
+    row.square[column] += more * response * response
+    place = (np.float64(response * row.per_unit).view(np.int64) >> _SHIFT) - _OFFSET
+    row.bins[column, min(max(place, 0), BINS - 1)] += more

@@ -10,7 +10,7 @@ from loynes.inputs import tables
 from loynes.inputs.arrivals import MOVES, POISSON, RECORDED, RENEWAL
 from loynes.inputs.jobs import LARGEST, SMALLEST
 from loynes.inputs.philox import ASSIGNMENT, GROUP_SHIFT
-from loynes.kernels.cpu.arrivals import walk
+from loynes.kernels.cpu.arrivals import walk, walk_sessions
 from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.cpu.elementary import exp, log
 from loynes.kernels.cpu.philox import words
@@ -80,6 +80,8 @@ def draw_block(table, seed, stream, replica, first, block, x):
     if table.arrivals.process != POISSON:
         if table.gap_mean == 0.0:
             gap[:] = 0.0
+        if table.arrivals.repeat >= 0:
+            _repeat_words(table.arrivals, seed, stream, replica, first, block)
     elif table.gap_mean > 0.0:
         for i in range(BLOCK):
             gap[i] = -log((np.float64(np.int64(word_1[i])) + 0.5) * 2.0**-32) * table.gap_mean
@@ -126,7 +128,50 @@ def _draw_gaps(table, seed, stream, replica, first, block, x):
         _serve(table, block, gap)
         for i in range(BLOCK):
             gap[i] *= table.arrivals.time[0]
+    if table.arrivals.repeat >= 0:
+        return _draw_sessions(table, seed, stream, replica, first, block, x)
     return walk(table, seed, stream, replica, first, x, word, block.move, block.place, gap)
+
+
+@compiled
+def _draw_sessions(table, seed, stream, replica, first, block, x):
+    """The same for sessions, once gaps between them have been drawn. Their own are kept where services will be."""
+    t, word, u, within = table.arrivals, block.word, block.uniform, block.service
+    for i in range(BLOCK):
+        u[i] = (np.float64(np.int64((word[0, i] << _20) | (word[1, i] >> _12))) + 0.5) * 2.0**-52
+    block.job_class[:] = table.need.size + np.int64(t.process == RENEWAL)
+    _serve(table, block, within)
+    for i in range(BLOCK):
+        within[i] *= t.time[t.phases]
+    return walk_sessions(t, seed, stream, replica, first, x, word, block.move, block.place, block.gap, within)
+
+
+@compiled
+def _repeat_words(t, seed, stream, replica, first, block):
+    """Give jobs of a session the word that picked the first one's class and, if they repeat it, those of its service.
+
+    The first of a session may lie before the block.
+    """
+    word, move = block.word, block.move
+    repeat = np.uint64(t.repeat)
+    picked, high, low = word[0, 0], word[2, 0], word[3, 0]
+    before = block.place[0] // t.phases % t.sizes
+    if before > 0:
+        words(seed, stream, replica, first - before, move[0], move[1], move[2], move[3])
+        picked, high, low = move[0, 0], move[2, 0], move[3, 0]
+    for i in range(BLOCK):
+        if block.place[i] // t.phases % t.sizes == 0:
+            picked, high, low = word[0, i], word[2, i], word[3, i]
+        else:
+            word[0, i] = picked
+            if word[1, i] < repeat:
+                word[2, i], word[3, i] = high, low
+
+
+@compiled
+def phase_of(t, block, j):
+    """What weighs classes at a job: the phase of its arrival, in sessions its own class."""
+    return block.job_class[j] if t.repeat >= 0 else block.place[j] % t.phases
 
 
 @compiled

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from loynes.kernels.cpu.compiled import compiled
-from loynes.kernels.cpu.jobs import draw_block, new_block
+from loynes.kernels.cpu.jobs import draw_block, new_block, phase_of
 from loynes.kernels.cpu.kinds import look as look_at_kinds
 from loynes.kernels.cpu.kinds import take_lost, unpack
 from loynes.kernels.cpu.state import advance, get, look, lower, new_state, put
@@ -38,7 +38,7 @@ def pile(table, needs, blockers, as_runs, stride, seed, stream, first_replica, b
                 for k in range(needs.need.size):
                     more = 1.0
                     if needs.phase_weight.size > 0:
-                        more = needs.phase_weight[block.place[j] % table.arrivals.phases, k]
+                        more = needs.phase_weight[phase_of(table.arrivals, block, j), k]
                     for t in range(loss.size):
                         loss[t] += needs.weight[k] * more * loss_k[k * loss.size + t]
                 advance(state, block, j, j + stride, 0.0)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from loynes.inputs.arrivals import MODULATED, RECORDED
-from loynes.kernels.cpu.arrivals import step_back
+from loynes.kernels.cpu.arrivals import has_memory, step_back
 from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.reference import BLOCK
 
@@ -25,9 +24,8 @@ def new_trail(place):
 @compiled
 def extend_trail(table, seed, stream, replica, n, block, trail):
     """The trail as far as job -n."""
-    t = table.arrivals
     known, wanted = trail.size, n // BLOCK
-    if known >= wanted or not (t.process == MODULATED or t.process == RECORDED or t.sizes > 0):
+    if known >= wanted or not has_memory(table.arrivals):
         return trail
     longer = np.empty(wanted, np.int64)
     longer[:known] = trail

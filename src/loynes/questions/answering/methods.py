@@ -234,7 +234,9 @@ class Methods:
             observed = chains[0].position - begin
             more = int(max(stride, min(observed * self._growth(wait), (self.max_jobs - jobs) / replicas)))
         measures = [
-            from_chains.measures(self.model, self.rate, self.needs, tally, self.q.confidence, self.q.exceeds)
+            from_chains.measures(
+                self.model, self.rate, self.needs, tally, self.q.confidence, self.q.exceeds, chains[0].responses
+            )
             for tally in tallies()
         ]
         return bracket(measures[0], measures[-1]), jobs

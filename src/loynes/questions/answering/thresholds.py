@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from typing import Protocol
 
 from loynes.errors import UnstableError, UsageError
 from loynes.estimate import Estimate
 from loynes.execution.context import Context
 from loynes.inputs.tables import job_table, needs_of
 from loynes.kernels.engine import whole_blocks
-from loynes.model import Model
+from loynes.model import Model, Periodic
 from loynes.results.records.threshold import Threshold
 from loynes.stationary.backward import initial_length
 from loynes.threshold.bracket import bracket
 from loynes.threshold.controls import Mix
+from loynes.threshold.crossing import crossing
 from loynes.threshold.doubling import doubling
+from loynes.threshold.outcome import Outcome
 from loynes.threshold.piles import Piles
 
 # Cycles a replica should see, on average, for the regenerative formula to be worth its last, unfinished one.
@@ -62,27 +65,15 @@ def sampled_threshold(
     context: Context,
 ) -> Threshold:
     """The threshold from piles, until (high - low) / estimate <= precision or max_jobs jobs have been piled up."""
-    limit = context.engine.most_jobs
-    max_jobs = limit if max_jobs is None else max_jobs
-    table, mix = job_table(model, None), Mix.of(model)
-    piles = Piles(table, needs_of(model), mix, seed=seed, replicas=replicas or mix.replicas, engine=context.engine)
-    most = whole_blocks(int(min(max_jobs, limit) / (2 * piles.replicas)))
-    initial, method = _method(model, mix, method, initial_length(table), most)
-    if method == "doubling":
-        outcome = doubling(
-            piles, initial, precision=precision, confidence=confidence, max_jobs=max_jobs, progress=context.progress
-        )
-        reached = f"two successive estimates that do not yet agree to {precision:g}"
-    else:
-        outcome = bracket(
-            piles, initial, regenerative=method == "regenerative", precision=precision, confidence=confidence,
-            max_jobs=max_jobs, progress=context.progress,
-        )  # fmt: skip
-        width = 2.0 * outcome.threshold.relative
-        reached = f"a bracket of relative width {width:.2g}, above the precision {precision:g}"
+    most = context.engine.most_jobs if max_jobs is None else max_jobs
+    pile = partial(_piled, method=method, replicas=replicas, seed=seed, context=context)
+    # Where slots of a cycle bring other classes, their order depends on the rate.
+    found = _in_cycles if model.phase_mix is not None and isinstance(model.arrivals, Periodic) else _as_they_come
+    one = found(model, pile, precision, confidence, most)
+    outcome = one.outcome
     warnings: tuple[str, ...] = ()
     if not outcome.precise:
-        warnings += (f"stopped at {piles.jobs:.3g} jobs with {reached}; allow more with --max-jobs",)
+        warnings += (f"stopped at {one.jobs:.3g} jobs with {one.reached}; allow more with --max-jobs",)
     if model.highest_moment < 2:
         warnings += ("a service has no finite variance, so the bracket's confidence cannot be trusted",)
     if outcome.threshold.low > model.ideal * (1.0 + 1e-9):
@@ -99,15 +90,82 @@ def sampled_threshold(
         hol_loss_saturated=losses[model.kinds[model.bottleneck]],
         resources=losses if model.resources else {},
         discipline=model.order,
-        method=method,
+        method=one.method,
         confidence=confidence,
-        replicas=piles.replicas,
+        replicas=one.replicas,
         variance_reduction=outcome.reduction,
-        jobs=piles.jobs,
+        jobs=one.jobs,
         seed=seed,
         backend=context.engine.name,
         warnings=warnings,
     )
+
+
+@dataclass(frozen=True)
+class _Piled:
+    """What piles told, and how."""
+
+    outcome: Outcome
+    method: str
+    replicas: int
+    jobs: int
+    reached: str  # how far they came, if not as far as they were to
+
+
+class _Pile(Protocol):
+    def __call__(self, model: Model, precision: float, confidence: float, *, max_jobs: float) -> _Piled: ...
+
+
+def _piled(
+    model: Model,
+    precision: float,
+    confidence: float,
+    *,
+    method: str,
+    replicas: int | None,
+    max_jobs: float,
+    seed: int,
+    context: Context,
+) -> _Piled:
+    """Piles of a model's jobs, in the order of its own rate where that matters."""
+    table, mix = job_table(model, None), Mix.of(model)
+    piles = Piles(table, needs_of(model), mix, seed=seed, replicas=replicas or mix.replicas, engine=context.engine)
+    most = whole_blocks(int(min(max_jobs, context.engine.most_jobs) / (2 * piles.replicas)))
+    initial, method = _method(model, mix, method, initial_length(table), most)
+    if method == "doubling":
+        outcome = doubling(
+            piles, initial, precision=precision, confidence=confidence, max_jobs=max_jobs, progress=context.progress
+        )
+        reached = f"two successive estimates that do not yet agree to {precision:g}"
+    else:
+        outcome = bracket(
+            piles, initial, regenerative=method == "regenerative", precision=precision, confidence=confidence,
+            max_jobs=max_jobs, progress=context.progress,
+        )  # fmt: skip
+        reached = _wide(outcome, precision)
+    return _Piled(outcome, method, piles.replicas, piles.jobs, reached)
+
+
+def _as_they_come(model: Model, pile: _Pile, precision: float, confidence: float, most: float) -> _Piled:
+    return pile(model, precision, confidence, max_jobs=most)
+
+
+def _in_cycles(model: Model, pile: _Pile, precision: float, confidence: float, most: float) -> _Piled:
+    """The rate that is the threshold of the order it brings."""
+    found: list[_Piled] = []
+
+    def order(rate: float, precision: float, confidence: float, part: float) -> Outcome:
+        found.append(pile(model.with_rate(rate), precision, confidence, max_jobs=part * most))
+        return found[-1].outcome
+
+    outcome = crossing(order, 0.9 * model.ideal, precision=precision, confidence=confidence)
+    jobs = sum(one.jobs for one in found)
+    return replace(found[0], outcome=outcome, jobs=jobs, reached=_wide(outcome, precision))
+
+
+def _wide(outcome: Outcome, precision: float) -> str:
+    width = 2.0 * outcome.threshold.relative
+    return f"a bracket of relative width {width:.2g}, above the precision {precision:g}"
 
 
 def _method(model: Model, mix: Mix, method: str, initial: int, most: int) -> tuple[int, str]:

@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from loynes.model import JobClass, Poisson
+from loynes.model import JobClass, Periodic, Poisson
 from loynes.results.base import Result, SavedModel
 from loynes.results.table import Table
-from loynes.stationary.majorant import heavy_tail
+from loynes.stationary.majorant import unbounded
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class Check(Result):
     @property
     def methods(self) -> dict[str, str]:
         """Method -> yes, or why not."""
-        heavy = heavy_tail(self.model)
-        certified = "yes" if heavy is None else f"no: {heavy}"
+        why = unbounded(self.model)
+        certified = "yes" if why is None else f"no: {why}"
         lower = "yes, a lower bound"
         return {"stability": "yes", "sandwich": certified, "perfect": certified, "backward": lower, "forward": lower}
 
@@ -113,9 +113,12 @@ class Check(Result):
         m = self.model
         if any(c.arrivals is not None for c in m.classes):
             return "a stream for every class"
-        if m.chain is None:
+        if isinstance(m.arrivals, Periodic):
+            text = f"periodic, {len(m.arrivals.rates)} slots"
+        elif m.chain is not None:
+            text = f"{m.arrivals.process}, {len(m.chain.d0)} phases"
+        else:
             return m.arrivals.process
-        text = f"{m.arrivals.process}, {len(m.chain.d0)} phases"
         return text if m.independent else f"{text}, classes depend on them"
 
     @property
