@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from loynes.errors import TraceError, UsageError
 from loynes.traces.resampling import DAY, HOUR
-from loynes.traces.trace import Trace
+from loynes.traces.trace import Trace, rows_of
 
 NIGHT_BEGINS, NIGHT_ENDS = 20.0, 6.0  # o'clock
 
@@ -48,7 +48,7 @@ def changed(
     """
     for name in changes.without:
         kept = ~_chosen(trace, name, names, group)
-        trace, group = _rows(trace, kept), group[kept]
+        trace, group = rows_of(trace, kept), group[kept]
         if trace.jobs == 0:
             raise TraceError(f"{trace.source}: no job is left without {name}")
     service, need, requested = trace.service, trace.need, trace.requested
@@ -96,17 +96,4 @@ def _to_night(trace: Trace, chosen: NDArray[np.bool_], group: NDArray[np.int64])
     late = chosen & (clock >= NIGHT_ENDS) & (clock < NIGHT_BEGINS)
     submit = np.where(late, trace.submit + (NIGHT_BEGINS - clock) * HOUR, trace.submit)
     order = np.argsort(submit, kind="stable")
-    return _rows(replace(trace, submit=submit), order), group[order]
-
-
-def _rows(trace: Trace, chosen: NDArray[np.bool_] | NDArray[np.int64]) -> Trace:
-    """Some of the jobs, in the log's own time."""
-    return replace(
-        trace,
-        submit=trace.submit[chosen],
-        need=trace.need[chosen],
-        service=trace.service[chosen],
-        wait=trace.wait[chosen],
-        labels={name: values[chosen] for name, values in trace.labels.items()},
-        demand={name: values[chosen] for name, values in trace.demand.items()},
-    )
+    return rows_of(replace(trace, submit=submit), order), group[order]

@@ -9,12 +9,14 @@ that all days are about equally likely. Logs of less than three weeks are resamp
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from loynes.errors import TraceError
+from loynes.traces.trace import Trace, rows_of
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -138,3 +140,17 @@ def resample(
         order = np.argsort(when, kind="stable")
         index, when = index[order], when[order]
     return index, when
+
+
+def alternate_weeks(trace: Trace, days: Days) -> tuple[Trace, Trace]:
+    """Every other week of a log, one put after the other, and the weeks in between; of a short log, days.
+
+    Both halves see the whole span of a log, so that what differs between them is chance, not a trend.
+    """
+    length = days.season
+    halves = []
+    for which in (0, 1):
+        chosen = np.flatnonzero(np.arange(days.length) // length % 2 == which)
+        index, when = jobs_on(days, trace.submit, chosen)
+        halves.append(replace(rows_of(trace, index), submit=when, origin=None))
+    return halves[0], halves[1]

@@ -149,3 +149,16 @@ def _seconds(word: str) -> float:
         return duration(word)
     except (ValueError, OverflowError):
         return math.nan
+
+
+def rows_of(trace: Trace, chosen: NDArray[np.bool_] | Ints) -> Trace:
+    """Some of the jobs, in the log's own time."""
+    return replace(
+        trace,
+        submit=trace.submit[chosen],
+        need=trace.need[chosen],
+        service=trace.service[chosen],
+        wait=trace.wait[chosen],
+        labels={name: values[chosen] for name, values in trace.labels.items()},
+        demand={name: values[chosen] for name, values in trace.demand.items()},
+    )

@@ -1,6 +1,6 @@
 """Models of a log, from simple to rich, and the test that one of them has to pass.
 
-A model is fitted to the first half of the log, and simulated under the log's policy at the rate of the second half. Its
+A model is fitted to the first half of the log, and simulated under the log's policy at the load of the second half. Its
 mean wait, 95th percentile, utilization and dispersion of daily counts must lie in the intervals that the second half
 itself gives, from resamples (`estimators.resamples`). So a model is judged by jobs that it has not seen, and by no more
 than what a log of that length determines.
@@ -30,6 +30,7 @@ from loynes.questions.evaluate_log import EvaluateLog
 from loynes.results.records.fitted import CheckedMetric
 from loynes.traces.burstiness import burstiness
 from loynes.traces.modelling import arrival_table_of, class_tables, cycle_table, more_phases, session_table
+from loynes.traces.phases import phases_table
 from loynes.traces.resampling import DAY, Days, choose_days
 from loynes.traces.sessions import sessions_of
 from loynes.traces.trace import Trace
@@ -40,7 +41,9 @@ REPLICAS = 12
 CONFIDENCE = 0.95
 # A model that offers more work than this share of the servers is not run: its line would only grow.
 FULL = 0.98
-NAMES = ("poisson", "renewal", "batch", "mmpp", "mmpp4", "periodic", "sessions")
+NAMES = ("poisson", "renewal", "batch", "mmpp", "mmpp4", "periodic", "sessions", "phases4", "phases8")
+# Those in which short and long jobs of a need are classes of their own, as their mix depends on when they come.
+BY_LENGTH = ("periodic", "phases4", "phases8")
 
 
 def arrivals_named(name: str, trace: Trace, group: Ints) -> dict[str, Any]:
@@ -49,6 +52,8 @@ def arrivals_named(name: str, trace: Trace, group: Ints) -> dict[str, Any]:
         return cycle_table(trace, group)
     if name == "sessions":
         return session_table(trace, group, sessions_of(trace))
+    if name.startswith("phases"):
+        return phases_table(trace, group, int(name.removeprefix("phases")))
     if name == "mmpp4":
         return more_phases(trace, burstiness(trace))
     return arrival_table_of(trace, burstiness(trace), name)
@@ -56,8 +61,11 @@ def arrivals_named(name: str, trace: Trace, group: Ints) -> dict[str, Any]:
 
 def model_of(trace: Trace, name: str, servers: int, classes: int, law: str, describe: dict[str, str]) -> Model:
     """A candidate fitted to a log."""
-    tables, group = class_tables(trace, classes, law)
-    return load(describe | {"servers": servers, "arrivals": arrivals_named(name, trace, group), "classes": tables})
+    tables, group = class_tables(trace, classes, law, by_length=name in BY_LENGTH)
+    arrivals = arrivals_named(name, trace, group)
+    if "mix" in arrivals:  # which says the classes' probabilities, too
+        tables = [{key: value for key, value in one.items() if key != "probability"} for one in tables]
+    return load(describe | {"servers": servers, "arrivals": arrivals, "classes": tables})
 
 
 @dataclass(frozen=True)
@@ -67,15 +75,16 @@ class HeldOut:
     trace: Trace
     servers: int
     order: Order
-    rate: float
+    work: float  # servers that its jobs keep busy
     targets: dict[str, Estimate]
 
     def check(self, model: Model, seed: int, context: Context) -> tuple[CheckedMetric, ...]:
         """Each quantity of the second half beside that of a model, simulated as long and as fast."""
-        if self.rate * model.works[0] >= FULL * self.servers:
+        rate = self.work / model.works[0]
+        if self.work >= FULL * self.servers:
             full = Estimate(np.inf, np.inf, np.inf)
             return tuple(CheckedMetric(name, target, full, False) for name, target in self.targets.items())
-        runs = [_shown(model, self.rate, self.order, self.trace.span, seed, k) for k in range(REPLICAS)]
+        runs = [_shown(model, rate, self.order, self.trace.span, seed, k) for k in range(REPLICAS)]
         values = [
             mean_of(np.array(column), CONFIDENCE) for column in zip(*(vars(one).values() for one in runs), strict=True)
         ]
@@ -101,7 +110,7 @@ def held_out(trace: Trace, servers: int, order: Order, seed: int, context: Conte
         "utilization": data.system.utilization,
         "dispersion of daily counts": _dispersion(runner.days, seed),
     }
-    return HeldOut(trace, servers, order, (trace.jobs - 1) / trace.span, targets)
+    return HeldOut(trace, servers, order, trace.work / trace.span, targets)
 
 
 def _dispersion(days: Days, seed: int) -> Estimate:
