@@ -27,31 +27,30 @@ LEAST_GAP = 1e-3
 LAWS = ("empirical", "fit", "exponential", "lognormal")
 
 
-def class_tables(
-    trace: Trace, most: int, law: str, by_length: bool = False
-) -> tuple[list[dict[str, Any]], NDArray[np.int64]]:
+def class_tables(trace: Trace, most: int, law: str, lengths: int = 1) -> tuple[list[dict[str, Any]], NDArray[np.int64]]:
     """Classes, and each job's: one a need while there are at most so many, else neighbouring needs together.
 
-    Needs that are put together become one need that keeps their work: the mean, weighted by run time, rounded. By
-    length, jobs of a need that run longer than its median are a class of their own.
+    Needs that are put together become one need that keeps their work: the mean, weighted by run time, rounded. With
+    several `lengths`, every need has as many classes, of equally many jobs each, from short to long ones.
     """
     values, code, counts = np.unique(trace.need, return_inverse=True, return_counts=True)
-    group = _groups(values, counts, max(1, most // 2) if by_length else most)[code]
-    longer = np.zeros(trace.jobs, np.int64)
-    if by_length:
+    group = _groups(values, counts, most)[code]
+    length = np.zeros(trace.jobs, np.int64)
+    if lengths > 1:
         for g in range(int(group.max()) + 1):
             members = np.flatnonzero(group == g)
-            longer[members] = trace.service[members] > np.median(trace.service[members])
-        group = np.unique(2 * group + longer, return_inverse=True)[1].ravel()
+            cuts = np.quantile(trace.service[members], np.arange(1, lengths) / lengths)
+            length[members] = np.searchsorted(cuts, trace.service[members], side="left")
+        group = np.unique(lengths * group + length, return_inverse=True)[1].ravel()
     tables = []
     for g in range(int(group.max()) + 1):
         members = np.flatnonzero(group == g)
         need, service = trace.need[members], trace.service[members]
         one = int(max(1, round(float(need @ service) / float(service.sum()))))
         low, high = int(need.min()), int(need.max())
-        length = ("-short", "-long")[longer[members[0]]] if by_length else ""
+        which = f"-length-{length[members[0]] + 1}" if lengths > 1 else ""
         table: dict[str, Any] = {
-            "name": (f"need-{low}" if low == high else f"need-{low}-{high}") + length,
+            "name": (f"need-{low}" if low == high else f"need-{low}-{high}") + which,
             "need": one,
             "probability": len(members) / trace.jobs,
             "service": law_table(service, law),

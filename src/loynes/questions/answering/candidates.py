@@ -42,7 +42,8 @@ CONFIDENCE = 0.95
 # A model that offers more work than this share of the servers is not run: its line would only grow.
 FULL = 0.98
 NAMES = ("poisson", "renewal", "batch", "mmpp", "mmpp4", "periodic", "sessions", "phases4", "phases8")
-# Those in which short and long jobs of a need are classes of their own, as their mix depends on when they come.
+# Those in which short and long jobs of a need are classes of their own, as it depends on the time which come.
+LENGTHS = 4
 BY_LENGTH = ("periodic", "phases4", "phases8")
 
 
@@ -61,7 +62,8 @@ def arrivals_named(name: str, trace: Trace, group: Ints) -> dict[str, Any]:
 
 def model_of(trace: Trace, name: str, servers: int, classes: int, law: str, describe: dict[str, str]) -> Model:
     """A candidate fitted to a log."""
-    tables, group = class_tables(trace, classes, law, by_length=name in BY_LENGTH)
+    finely = {"most": max(1, classes // 2), "lengths": LENGTHS} if name in BY_LENGTH else {"most": classes}
+    tables, group = class_tables(trace, law=law, **finely)
     arrivals = arrivals_named(name, trace, group)
     if "mix" in arrivals:  # which says the classes' probabilities, too
         tables = [{key: value for key, value in one.items() if key != "probability"} for one in tables]
