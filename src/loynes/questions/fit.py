@@ -1,57 +1,56 @@
-"""Which model is behind this log, and would its waits be the log's?"""
+"""Which model is behind this log, and does it pass a test on jobs that it has not seen?"""
 
 from __future__ import annotations
 
+import math
+import time
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
-from loynes.errors import TraceError, UnstableError
+from loynes.errors import LoynesError, TraceError
 from loynes.estimate import Estimate, mean_of
 from loynes.estimators.measures import ALL_JOBS
 from loynes.execution.context import Context
-from loynes.model import Model, load
 from loynes.questions.asking import options
-from loynes.questions.asking.ask import Ask, answered
+from loynes.questions.asking.ask import Ask
 from loynes.questions.asking.logs import AboutLog
 from loynes.questions.asking.options import Option
-from loynes.questions.evaluate import Evaluate
-from loynes.results.records.evaluation import Evaluation
-from loynes.results.records.fitted import FittedArrivals, FittedModel
+from loynes.results.records.fitted import Candidate, FittedArrivals, FittedModel
 from loynes.traces.burstiness import burstiness
-from loynes.traces.modelling import arrival_table_of, class_tables
 from loynes.traces.trace import Trace
+
+if TYPE_CHECKING:
+    from loynes.questions.answering.candidates import Fitted, HeldOut
+    from loynes.questions.answering.orders import Order
 
 MOST_CLASSES = 12
 LEAST_JOBS = 100
-# The log's waits are cut into so many stretches, whose means tell how far its length determines the mean.
+# The log's waits are cut into so many stretches where it is too short to be resampled.
 STRETCHES = 20
-# How well the model's waits are evaluated: well inside what a log can tell.
-PRECISION = 0.02
-MOST_JOBS = 3e8
-REGULAR = (
-    "arrivals disperse less over long times than independent gaps would make them: gaps depend on one another; "
-    "--arrivals trace keeps that"
-)
-CYCLE = (
-    "arrivals disperse less over long times than over shorter ones: a cycle, such as day and night, which two random "
-    "phases overdo; --arrivals trace keeps it"
-)
+SHORT = "the log is too short to test a model on: it takes four whole days in each of its halves"
+LATE = "not tried: the time was up"
+Process = Literal[
+    "auto", "poisson", "renewal", "mmpp", "batch", "trace", "mmpp4", "periodic", "sessions", "phases4", "phases8"
+]
 
 
 class Fit(AboutLog):
-    """Make a model of a recorded workload, and say how well it reproduces the log's waits.
+    """Make a model of a recorded workload, and test it on weeks of the log that it has not seen.
 
     `trace` is a job log, or what `read_trace` reads. Needs become at most so many `classes`. Run times: `empirical`,
     the recorded ones; `fit`, a phase-type law of their mean and coefficient of variation; `exponential`; `lognormal`.
-    Arrivals: `poisson`, `renewal` (recorded gaps, independent), `mmpp` (two phases), `batch` (jobs submitted at one
-    instant, one of the others in between), `trace` (the recorded gaps in their order), or `auto`: batches where many
-    gaps are 0, and the simplest of the first three that the gaps do not speak against. With `compare` the model is
-    evaluated, and its waits stand beside those of the replayed log, whose intervals say how far a log of this length
-    determines them.
+    Arrivals, from simple to rich: `poisson`; `renewal` (recorded gaps, independent); `batch` (jobs submitted at one
+    instant); `mmpp` (two phases) and `mmpp4` (four, of two time scales); `periodic` (hours of the week, each with its
+    mix of classes); `sessions` (runs of like jobs); `phases4` and `phases8` (hidden phases in which every need and
+    length of jobs has a rate of its own); or `trace` (the recorded gaps in their order). `auto` takes the first that
+    passes the test: fitted to every other week, its mean wait, 95th percentile, utilization and dispersion of daily
+    counts lie in the intervals that the other weeks leave, and those of the whole log, too. Where none passes,
+    `accepted` is false: take the log itself in place of a model. Waits are those under the log's `policy`: auto is
+    fcfs or easy, whichever is nearer to the waits that the log recorded. Without `compare` nothing is tested.
     """
 
     command: ClassVar[str] = "fit"
@@ -63,23 +62,71 @@ class Fit(AboutLog):
     classes: Annotated[
         int,
         Field(ge=1, le=1000),
-        Option("At most so many classes; needs are put together.", must="be between 1 and 1000"),
+        Option("At most so many needs; neighbours are put together.", must="be between 1 and 1000"),
     ] = MOST_CLASSES
     law: Annotated[
         Literal["empirical", "fit", "exponential", "lognormal"],
         Option("For run times.", "empirical|fit|exponential|lognormal"),
     ] = "empirical"
-    arrivals: Annotated[
-        Literal["auto", "poisson", "renewal", "mmpp", "batch", "trace"],
-        Option("auto: the simplest that will do.", "auto|poisson|renewal|mmpp|batch|trace"),
+    arrivals: Annotated[Process, Option("auto: the simplest that passes the test.", "auto|poisson|periodic|...")] = (
+        "auto"
+    )
+    policy: Annotated[
+        Literal["auto", "fcfs", "easy", "conservative", "first-fit"],
+        Option("Under which the log was run, and models are.", "auto|fcfs|easy|conservative|first-fit"),
     ] = "auto"
-    compare: Annotated[bool, Option("Evaluate the model, beside the log's replayed waits.")] = True
-    confidence: options.Confidence = 0.99
+    compare: Annotated[bool, Option("Test models, and show the waits of the one that is taken beside the log's.")] = (
+        True
+    )
+    time: Annotated[float, Field(gt=0), Option("After so many seconds no further model is tried.", unit="seconds")] = (
+        60.0
+    )
+    confidence: Annotated[float, Field(gt=0, lt=1), Option("Confidence of every interval.")] = 0.95
     seed: options.Seed = 1
-    backend: options.Backend = "auto"
 
     def answer(self, context: Context) -> FittedModel:
+        from loynes.questions.answering.candidates import classes_of_model, fitted_to
+
         context.progress(0.0, "reading")
+        jobs, servers = self._jobs()
+        measured = burstiness(jobs)
+        fallback = measured.kind if self.arrivals == "auto" else self.arrivals
+        describe = {
+            "name": Path(jobs.source).stem.removesuffix(".swf"),
+            "description": f"fitted to {jobs.jobs} jobs of {Path(jobs.source).name}; times in seconds",
+        }
+        self_made = (servers, self.classes, self.law, describe)
+        order = self._order(jobs, servers)
+        candidates: tuple[Candidate, ...] = ()
+        why, modelled = "not asked for", None
+        if self.compare:
+            candidates, why = self._tried(jobs, self_made, order, context)
+        process = _chosen(candidates, fallback)
+        fitted = fitted_to(jobs, process, *self_made)
+        if self.compare:
+            modelled, unstable = self._modelled(jobs, fitted, order)
+            why = unstable or why
+        accepted = any(one.accepted for one in candidates) if self.compare else None
+        return FittedModel(
+            model=fitted.model,
+            source=jobs.source,
+            jobs=jobs.jobs,
+            skipped=jobs.skipped,
+            arrivals=FittedArrivals(**vars(measured), process=process),
+            law=self.law,
+            policy=order.policy,
+            inflation=order.inflation,
+            accepted=accepted,
+            candidates=candidates,
+            replayed=self._replayed(jobs, fitted, servers, order),
+            modelled=modelled,
+            why=why,
+            confidence=self.confidence,
+            seed=self.seed,
+            warnings=classes_of_model(fitted.model, self.classes),
+        )
+
+    def _jobs(self) -> tuple[Trace, int]:
         recorded = self.recorded()
         servers = self.servers_of(recorded)
         jobs = recorded.fitting(servers)
@@ -91,68 +138,95 @@ class Fit(AboutLog):
             raise TraceError(
                 f"{recorded.source}: {jobs.jobs} jobs are too few for a model; it takes at least {LEAST_JOBS}"
             )
-        tables, group = class_tables(jobs, self.classes, self.law)
-        measured = burstiness(jobs)
-        process = measured.kind if self.arrivals == "auto" else self.arrivals
-        model = load(
-            {
-                "name": Path(jobs.source).stem.removesuffix(".swf"),
-                "description": f"fitted to {jobs.jobs} jobs of {Path(jobs.source).name}; times in seconds",
-                "servers": servers,
-                "arrivals": arrival_table_of(jobs, measured, process),
-                "classes": tables,
-            }
-        )
-        warnings: tuple[str, ...] = ()
-        if process == "mmpp" and measured.cycle:
-            warnings += (CYCLE,)
-        if process == "renewal" and measured.regular:
-            warnings += (REGULAR,)
-        modelled, why = None, "not asked for"
-        if self.compare:
-            modelled, why, more = self._modelled(model, context)
-            warnings += more
-        return FittedModel(
-            model=model,
-            source=jobs.source,
-            jobs=jobs.jobs,
-            skipped=jobs.skipped,
-            arrivals=FittedArrivals(**vars(measured), process=process),
-            law=self.law,
-            replayed=self._replayed(jobs, servers, model, group),
-            modelled=modelled,
-            why=why,
-            warnings=warnings,
-        )
+        return jobs, servers
 
-    def _replayed(self, jobs: Trace, servers: int, model: Model, group: NDArray[np.int64]) -> dict[str, Estimate]:
-        """Mean waits of the log itself, first come, first served."""
-        from loynes.kernels.cpu.replay import run_replay
+    def _order(self, jobs: Trace, servers: int) -> Order:
+        from loynes.questions.answering.candidates import inflation_of, log_policy
+        from loynes.questions.answering.orders import order_of
 
-        wait = run_replay(servers, jobs.need, jobs.service, jobs.submit, np.array([0.0, np.inf])).wait
-        classes = {c.label: _log_mean(wait[group == k], self.confidence) for k, c in enumerate(model.classes)}
+        policy = log_policy(jobs, servers) if self.policy == "auto" else self.policy
+        order = order_of(policy, {})
+        return replace(order, inflation=inflation_of(jobs)) if order.rule.believes_run_times else order
+
+    def _tried(
+        self, jobs: Trace, self_made: tuple[Any, ...], order: Order, context: Context
+    ) -> tuple[tuple[Candidate, ...], str]:
+        """Candidates until one is accepted, and why there are none."""
+        from loynes.questions.answering.candidates import NAMES, held_out
+        from loynes.traces.resampling import alternate_weeks, days_of
+
+        began = time.monotonic()
+        try:
+            first, second = alternate_weeks(jobs, days_of(jobs.submit, jobs.source))
+            part = context.part(0.0, 0.1)
+            halves = held_out(second, self_made[0], order, self.seed, part)
+            whole = held_out(jobs, self_made[0], order, self.seed, context.part(0.1, 0.1))
+        except TraceError:
+            return (), SHORT
+        names = NAMES if self.arrivals == "auto" else (self.arrivals,)
+        tried: list[Candidate] = []
+        for number, name in enumerate(names):
+            if tried and time.monotonic() - began > self.time:
+                tried.append(Candidate(name, why=LATE))
+                continue
+            context.progress(0.2 + 0.8 * number / len(names), f"trying {name}")
+            tried.append(self._candidate(name, first, jobs, self_made, halves, whole))
+            if tried[-1].accepted:
+                break
+        return tuple(tried), ""
+
+    def _candidate(
+        self, name: str, first: Trace, jobs: Trace, self_made: tuple[Any, ...], halves: HeldOut, whole: HeldOut
+    ) -> Candidate:
+        from loynes.questions.answering.candidates import fitted_to
+
+        try:
+            checks = halves.check(fitted_to(first, name, *self_made).model, self.seed)
+            again = whole.check(fitted_to(jobs, name, *self_made).model, self.seed)
+        except LoynesError as error:
+            return Candidate(name, why=str(error).removeprefix(f"{jobs.source}: "))
+        return Candidate(name, checks, again)
+
+    def _replayed(self, jobs: Trace, fitted: Fitted, servers: int, order: Order) -> dict[str, Estimate]:
+        """Mean waits of the log itself, with intervals from resamples, or from its stretches where it is short."""
+        from loynes.questions.answering.candidates import replayed_waits
+
+        names = [c.label for c in fitted.model.classes]
+        try:
+            if self.compare:
+                return replayed_waits(jobs, fitted, servers, order, self.confidence, self.seed)
+        except TraceError:
+            pass
+        from loynes.questions.answering.candidates import waits_under
+
+        wait = waits_under(jobs, servers, order)
+        classes = {name: _log_mean(wait[fitted.group == k], self.confidence) for k, name in enumerate(names)}
         return {ALL_JOBS: _log_mean(wait, self.confidence)} | classes
 
-    def _modelled(self, model: Model, context: Context) -> tuple[dict[str, Estimate] | None, str, tuple[str, ...]]:
-        """Mean waits of the model, or why there are none; and warnings."""
-        context.progress(0.2, "evaluating the model")
-        question = Evaluate.of(
-            model, precision=PRECISION, confidence=self.confidence, max_jobs=MOST_JOBS, seed=self.seed,
-            backend=self.backend,
-        )  # fmt: skip
-        try:
-            result = cast(Evaluation, answered(question, context))
-        except UnstableError as error:
-            return None, "unstable", (f"the model is unstable at the log's own rate: {error}",)
-        means = {ALL_JOBS: result.overall.wait.mean} | {name: one.wait.mean for name, one in result.classes.items()}
-        return means, result.why, result.warnings
+    def _modelled(self, jobs: Trace, fitted: Fitted, order: Order) -> tuple[dict[str, Estimate] | None, str]:
+        """Mean waits of the model over as long a time, or why there are none."""
+        from loynes.questions.answering.candidates import FULL, simulated_waits
+
+        work = jobs.work / jobs.span
+        if work >= FULL * fitted.model.servers:
+            return None, f"unstable: work for {work:.6g} of {fitted.model.servers} servers"
+        return simulated_waits(jobs, fitted.model, order, self.confidence, self.seed), ""
 
 
-def _log_mean(wait: NDArray[np.float64], confidence: float) -> Estimate:
+def _chosen(candidates: tuple[Candidate, ...], fallback: str) -> str:
+    """The one that is accepted, else the one that misses the least, the simplest of several."""
+    tested = [one for one in candidates if one.checks]
+    if not tested:
+        return fallback
+    accepted = [one for one in tested if one.accepted]
+    return (accepted[0] if accepted else min(tested, key=lambda one: one.missed)).process
+
+
+def _log_mean(wait: np.ndarray[Any, np.dtype[np.float64]], confidence: float) -> Estimate:
     """The mean, with the interval that the means of successive stretches of the log give it."""
     mean = float(np.mean(wait))
     if len(wait) < 2 * STRETCHES:
-        return Estimate(mean, 0.0, np.inf)
+        return Estimate(mean, 0.0, math.inf)
     means = np.array([float(np.mean(part)) for part in np.array_split(wait, STRETCHES)])
     around = mean_of(means, confidence)
     return Estimate(mean, max(0.0, mean - (around.estimate - around.low)), mean + (around.high - around.estimate))

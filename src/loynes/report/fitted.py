@@ -10,9 +10,9 @@ from loynes.results.charts.fitted import charts
 from loynes.results.records.fitted import FittedModel
 
 NOISE = (
-    "A log is one draw of what could have happened: the interval of its replayed mean wait, from the means of "
-    "successive stretches, says how far a log of this length determines it. A model whose interval overlaps it is as "
-    "good as this log can tell."
+    "A log is one draw of what could have happened: intervals of its replayed waits, from resamples of its days, say "
+    "how far a log of this length determines them. A model is accepted if what it gives lies in these intervals, on "
+    "weeks that it was not fitted to and on the whole log."
 )
 DISPERSION = "Dispersion: variance over mean of the arrivals in a window, 1 for Poisson arrivals at every length."
 
@@ -27,6 +27,7 @@ def content(result: FittedModel) -> Content:
         tiles=_tiles(result),
         charts=charts(result),
         grids=[
+            *([Grid.of(result.candidates_summary, "Models that were tried")] if result.candidates else []),
             Grid.of(result.summary, "Classes, in seconds", pinned=1),
             Grid.of(result.arrivals_summary, "Arrivals", note=DISPERSION),
             *_skipped(result),
@@ -39,12 +40,15 @@ def content(result: FittedModel) -> Content:
 
 def _sentences(result: FittedModel) -> list[str]:
     log = result.replayed[ALL_JOBS].estimate
-    sentences = [f"Replayed on {result.model.size}, the log's jobs wait {duration(log)} on average."]
+    sentences = [
+        f"{result.verdict.capitalize()}.",
+        f"Replayed under {result.policy} on {result.model.size}, the log's jobs wait {duration(log)} on average.",
+    ]
     if result.modelled is not None:
         model = result.modelled[ALL_JOBS].estimate
         off = "" if result.difference is None else f", {percent(abs(result.difference))} "
         side = "" if result.difference is None else "less" if result.difference < 0 else "more"
-        verdict = "within the log's own noise" if result.agrees else "beyond the log's own noise"
+        verdict = "inside the log's interval" if result.agrees else "outside the log's interval"
         sentences.append(f"In the model they wait {duration(model)}{off}{side}: {verdict}.")
     return [*sentences, f"Arrivals are {result.process}, run times {result.law}. Times are in seconds."]
 
@@ -55,7 +59,7 @@ def _tiles(result: FittedModel) -> list[Tile]:
         tiles.append(Tile("mean wait of the model", duration(result.modelled[ALL_JOBS].estimate)))
     if result.difference is not None:
         sign = "+" if result.difference > 0 else "−"
-        detail = "within the log's noise" if result.agrees else "beyond the log's noise"
+        detail = "inside the log's interval" if result.agrees else "outside the log's interval"
         tiles.append(Tile("off by", f"{sign}{percent(abs(result.difference))}", detail))
     return [*tiles, Tile("squared cv of gaps", about(result.arrivals.gap_cv2), "1: as Poisson arrivals")]
 

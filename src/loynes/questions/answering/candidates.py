@@ -8,20 +8,21 @@ than what a log of that length determines.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from loynes.errors import TraceError
 from loynes.estimate import Estimate, mean_of
+from loynes.estimators.measures import ALL_JOBS
 from loynes.estimators.resamples import Quantity
 from loynes.execution.context import Context
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import job_table
-from loynes.kernels.engine import Ints
+from loynes.kernels.engine import Array, Ints
 from loynes.kernels.events.engine import Events, jobs_before, run_classes, run_jobs
-from loynes.kernels.events.loop import KINDS, SPAN
+from loynes.kernels.events.loop import KINDS, SPAN, Arrivals
 from loynes.kernels.events.recorded import WAIT, observe
 from loynes.model import Model, load
 from loynes.questions.answering.orders import Order
@@ -39,6 +40,8 @@ from loynes.traces.trace import Trace
 RESAMPLES = 60
 REPLICAS = 12
 CONFIDENCE = 0.95
+# The label under which the model's classes are kept with the log's jobs.
+CLASS = "class of the model"
 # A model that offers more work than this share of the servers is not run: its line would only grow.
 FULL = 0.98
 NAMES = ("poisson", "renewal", "batch", "mmpp", "mmpp4", "periodic", "sessions", "phases4", "phases8")
@@ -60,14 +63,22 @@ def arrivals_named(name: str, trace: Trace, group: Ints) -> dict[str, Any]:
     return arrival_table_of(trace, burstiness(trace), name)
 
 
-def model_of(trace: Trace, name: str, servers: int, classes: int, law: str, describe: dict[str, str]) -> Model:
+@dataclass(frozen=True)
+class Fitted:
+    """A model of a log, and the class of each of the log's jobs."""
+
+    model: Model
+    group: Ints
+
+
+def fitted_to(trace: Trace, name: str, servers: int, classes: int, law: str, describe: dict[str, str]) -> Fitted:
     """A candidate fitted to a log."""
-    finely = {"most": max(1, classes // 2), "lengths": LENGTHS} if name in BY_LENGTH else {"most": classes}
-    tables, group = class_tables(trace, law=law, **finely)
+    finely = name in BY_LENGTH
+    tables, group = class_tables(trace, max(1, classes // 2) if finely else classes, law, LENGTHS if finely else 1)
     arrivals = arrivals_named(name, trace, group)
     if "mix" in arrivals:  # which says the classes' probabilities, too
         tables = [{key: value for key, value in one.items() if key != "probability"} for one in tables]
-    return load(describe | {"servers": servers, "arrivals": arrivals, "classes": tables})
+    return Fitted(load(describe | {"servers": servers, "arrivals": arrivals, "classes": tables}), group)
 
 
 @dataclass(frozen=True)
@@ -80,7 +91,7 @@ class HeldOut:
     work: float  # servers that its jobs keep busy
     targets: dict[str, Estimate]
 
-    def check(self, model: Model, seed: int, context: Context) -> tuple[CheckedMetric, ...]:
+    def check(self, model: Model, seed: int) -> tuple[CheckedMetric, ...]:
         """Each quantity of the second half beside that of a model, simulated as long and as fast."""
         rate = self.work / model.works[0]
         if self.work >= FULL * self.servers:
@@ -101,7 +112,7 @@ def held_out(trace: Trace, servers: int, order: Order, seed: int, context: Conte
     if trace.jobs < 2 or not trace.span > 0:
         raise TraceError(f"{trace.source}: is too short to test a model on")
     question = EvaluateLog.of(
-        trace, servers=servers, policy=order.rule, inflation=order.inflation if order.rule.believes_run_times else None,
+        trace, servers=servers, policy=order.rule,
         resamples=RESAMPLES, confidence=CONFIDENCE, seed=seed,
     )  # fmt: skip
     runner = LogRunner(question, context)
@@ -137,18 +148,24 @@ class Shown:
 
 def _shown(model: Model, rate: float, order: Order, span: float, seed: int, replica: int) -> Shown:
     """A log of a model's own jobs, run and looked at as the recorded one is."""
-    table = job_table(model, rate)
-    task = Events(table, seed, STREAM_STATIONARY, np.array([replica]), order.rule)
-    jobs = jobs_before(task, replica, span)
-    guess = order.inflation * jobs.service
-    times, sums = run_classes(
-        table.units, jobs.arrival, jobs.job_class, table.demand, jobs.service, guess, order.rule, order.option,
-        np.array([0.0, span]),
-    )  # fmt: skip
+    jobs, times, sums = _run(model, rate, order, span, seed, replica)
     columns = observe(times, jobs.service, ())
     busy = float(sums[0, KINDS] / sums[0, SPAN] / model.servers)
     counts = np.bincount((jobs.arrival // DAY).astype(np.int64), minlength=int(span // DAY))[: int(span // DAY)]
     return Shown(float(columns[WAIT]), float(columns[WAIT + 4]), busy, dispersion_of(counts.astype(np.float64)))
+
+
+def _run(
+    model: Model, rate: float, order: Order, span: float, seed: int, replica: int
+) -> tuple[Arrivals, Array, Array]:
+    """A log of a model's own jobs: the jobs, their waits and responses, and sums over time."""
+    table = job_table(model, rate)
+    jobs = jobs_before(Events(table, seed, STREAM_STATIONARY, np.array([replica]), order.rule), replica, span)
+    times, sums = run_classes(
+        table.units, jobs.arrival, jobs.job_class, table.demand, jobs.service, order.inflation * jobs.service,
+        order.rule, order.option, np.array([0.0, span]),
+    )  # fmt: skip
+    return jobs, times, sums
 
 
 def dispersion_of(counts: np.ndarray[Any, np.dtype[np.float64]]) -> float:
@@ -177,3 +194,47 @@ def inflation_of(trace: Trace) -> float:
         return 1.0
     known = ~np.isnan(requested)
     return float(max(1.0, np.fmax(requested, trace.service)[known].sum() / trace.service[known].sum()))
+
+
+def waits_under(trace: Trace, servers: int, order: Order) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """The wait of every job of a log under a policy, which believes in the requested times where there are some."""
+    guess = trace.service if trace.requested is None else np.fmax(trace.requested, trace.service)
+    times, _ = run_jobs(
+        np.array([servers]), trace.submit, trace.need[:, None], trace.service, order.rule, order.option, guess
+    )
+    return np.asarray(times[:, 0])
+
+
+def replayed_waits(
+    trace: Trace, fitted: Fitted, servers: int, order: Order, confidence: float, seed: int
+) -> dict[str, Estimate]:
+    """Mean waits of a log by the model's classes, with the intervals of its resamples."""
+    names = [c.label for c in fitted.model.classes]
+    labelled = replace(trace, labels=trace.labels | {CLASS: np.array(names)[fitted.group]})
+    question = EvaluateLog.of(
+        labelled, servers=servers, policy=order.rule, resamples=RESAMPLES, confidence=confidence, seed=seed,
+        classes=CLASS,
+    )  # fmt: skip
+    runner = LogRunner(question, Context())
+    data = runner.measured(runner.run(runner.case(), Context()))[0]
+    return {ALL_JOBS: data.overall.wait.mean} | {name: data.classes[name].wait.mean for name in names}
+
+
+def simulated_waits(trace: Trace, model: Model, order: Order, confidence: float, seed: int) -> dict[str, Estimate]:
+    """Mean waits of a model at the log's own load, over as long a time."""
+    rate = trace.work / trace.span / model.works[0]
+    sums = np.zeros((REPLICAS, 1 + len(model.classes)))
+    for replica in range(REPLICAS):
+        jobs, times, _ = _run(model, rate, order, trace.span, seed, replica)
+        count = np.bincount(jobs.job_class, minlength=len(model.classes))
+        total = np.bincount(jobs.job_class, times[:, 0], minlength=len(model.classes))
+        sums[replica] = [times[:, 0].mean(), *(total / np.maximum(count, 1))]
+    values = [mean_of(column, confidence).within(0.0, np.inf) for column in sums.T]
+    return dict(zip([ALL_JOBS, *(c.label for c in model.classes)], values, strict=True))
+
+
+def classes_of_model(model: Model, asked: int) -> tuple[str, ...]:
+    """A warning where a model has more classes than were asked for."""
+    if len(model.classes) <= asked:
+        return ()
+    return (f"the model has {len(model.classes)} classes: each need has several lengths of jobs",)

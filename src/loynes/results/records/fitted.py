@@ -23,7 +23,7 @@ class FittedArrivals(Burstiness):
 
 @dataclass(frozen=True)
 class CheckedMetric:
-    """A quantity of the second half of the log, and of a model that was fitted to the first half."""
+    """A quantity of a log, with the interval that it leaves, and of a model."""
 
     name: str
     log: Estimate
@@ -33,20 +33,21 @@ class CheckedMetric:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A kind of model that was tried, how it fared on the second half of the log, and why it was not tested."""
+    """A kind of model that was tried, how it fared, and why it was not tested."""
 
     process: str
-    checks: tuple[CheckedMetric, ...] = ()
+    checks: tuple[CheckedMetric, ...] = ()  # fitted to every other week, on the weeks between
+    whole: tuple[CheckedMetric, ...] = ()  # fitted to the whole log, on the whole log
     why: str = ""
 
     @property
-    def passed(self) -> bool:
-        return bool(self.checks) and all(check.passed for check in self.checks)
+    def accepted(self) -> bool:
+        return bool(self.checks) and all(check.passed for check in (*self.checks, *self.whole))
 
     @property
     def missed(self) -> int:
         """How many checks it does not pass."""
-        return sum(not check.passed for check in self.checks)
+        return sum(not check.passed for check in (*self.checks, *self.whole))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -63,9 +64,14 @@ class FittedModel(Result):
     skipped: dict[str, int]
     arrivals: FittedArrivals
     law: str
+    policy: str  # under which waits are
+    inflation: float = 1.0  # how many times too long that policy believes run times to be
+    accepted: bool | None = None  # whether the model passed its test; None where it was not tested
+    candidates: tuple[Candidate, ...] = ()  # in the order in which they were tried
+    confidence: float = 0.95
     replayed: dict[str, Estimate]  # mean wait overall (ALL_JOBS) and by class
     modelled: dict[str, Estimate] | None  # None where the model was not evaluated, or is unstable
-    why: str  # why it was not
+    why: str  # why it was not, or why no model was tested
 
     @property
     def process(self) -> str:
@@ -73,12 +79,22 @@ class FittedModel(Result):
 
     @property
     def title(self) -> str:
-        return f"{self.model.label}: {self.model.size}"
+        return f"{self.verdict}; {self.model.label}: {self.model.size}"
+
+    @property
+    def verdict(self) -> str:
+        """Whether the model may be relied upon, in words."""
+        if self.accepted is None:
+            return "not tested"
+        if self.accepted:
+            return "accepted"
+        return "no model was accepted: take the log itself, loynes evaluate LOG"
 
     @property
     def headline(self) -> str:
         off = "" if self.difference is None else f", mean wait off the log's by {self.difference:+.1%}"
-        return f"{len(self.model.classes)} classes, {self.process} arrivals from {self.jobs} jobs{off}"
+        classes = f"{len(self.model.classes)} classes, {self.process} arrivals from {self.jobs} jobs{off}"
+        return f"{self.verdict}; {classes}"
 
     @property
     def difference(self) -> float | None:
@@ -89,11 +105,11 @@ class FittedModel(Result):
 
     @property
     def agrees(self) -> bool | None:
-        """Whether the two mean waits differ by no more than the log's own noise."""
+        """Whether the model's mean wait lies in the interval of the log's."""
         if self.modelled is None:
             return None
         log, model = self.replayed[ALL_JOBS], self.modelled[ALL_JOBS]
-        return bool(log.low <= model.high and model.low <= log.high)
+        return bool(log.low <= model.estimate <= log.high)
 
     @property
     def summary(self) -> Table:
@@ -123,7 +139,19 @@ class FittedModel(Result):
 
     @property
     def tables(self) -> list[Table]:
-        return [self.summary, self.arrivals_summary]
+        return [*([self.candidates_summary] if self.candidates else []), self.summary, self.arrivals_summary]
+
+    @property
+    def candidates_summary(self) -> Table:
+        """A row a candidate: the quantities on the weeks that it has not seen."""
+        tested = next((one.checks for one in self.candidates if one.checks), ())
+        rows: list[tuple[Any, ...]] = [("the log", *(_shown(check.log) for check in tested), "")]
+        for one in self.candidates:
+            cells = [f"{check.model.estimate:.3g}{'' if check.passed else ' *'}" for check in one.checks]
+            result = "accepted" if one.accepted else one.why or f"{one.missed} of {len(one.checks + one.whole)} missed"
+            rows.append((one.process, *(cells or ["-"] * len(tested)), result))
+        columns = ("arrivals", *(check.name for check in tested), "result")
+        return Table(f"{self.verdict}; tested under {self.policy} on weeks not seen (* outside)", columns, tuple(rows))
 
     @property
     def tidy(self) -> Table:
@@ -136,9 +164,11 @@ class FittedModel(Result):
     def footer(self) -> str:
         lines = [f"fit of {self.jobs} jobs ({sum(self.skipped.values())} lines skipped), {self.seconds:.1f} s"]
         if self.difference is not None:
-            verdict = "within" if self.agrees else "beyond"
-            lines.append(f"the model's mean wait is off the log's by {self.difference:+.1%}, {verdict} its own noise")
-        return "\n".join(lines)
+            place = "inside" if self.agrees else "outside"
+            lines.append(f"the model's mean wait is off the log's by {self.difference:+.1%}, {place} its interval")
+        if self.why:
+            lines.append(self.why)
+        return "\n".join([self.verdict, *lines])
 
     def save(self, path: str | Path) -> None:
         """As any result; a .toml file is the model, which every command reads (as it does the result's .json file)."""
@@ -147,3 +177,7 @@ class FittedModel(Result):
             write_text(path, self.model.to_toml())
         else:
             super().save(path)
+
+
+def _shown(value: Estimate) -> str:
+    return f"{value.estimate:.3g} [{value.low:.3g}, {value.high:.3g}]"
