@@ -31,7 +31,7 @@ def content(result: Sensitivity) -> Content:
         facts=[*([] if model is None else cluster_facts(model)), f"rate {result.rate:.6g}"],
         summary=_sentences(result),
         tiles=_tiles(result),
-        charts=charts(result),
+        charts=charts(result, result.confidence),
         grids=[_grid(result)],
         sure=Sure([intervals(result.confidence, result.replicas), *how, *map(sentence, result.remarks)]),
         models=[] if model is None else [(model.label, model)],

@@ -21,7 +21,7 @@ from loynes.estimators.resamples import (
 )
 from loynes.execution.context import Context
 from loynes.kernels.events.recorded import COUNT, NONE, RESPONSE, WAIT, Recorded, RecordedJobs, RecordedState
-from loynes.questions.answering.objectives import Objective
+from loynes.questions.answering.objectives import Objective, Target
 from loynes.questions.answering.orders import Order, order_of
 from loynes.questions.answering.replaying import classes_of, guesses_of, log_warnings
 from loynes.questions.asking.resampled import OnResamples
@@ -126,6 +126,14 @@ class LogRunner:
         data, ahead, sampling, others = (measures(*given, way) for way in ways)
         return data, ahead, sampling, others
 
+    def count(self, name: str) -> int:
+        """How many jobs a class has in the log."""
+        return int(np.count_nonzero(self._group == self.names.index(name)))
+
+    def widest(self, name: str) -> int:
+        """The largest need of a class."""
+        return int(self.recorded.need[self._group == self.names.index(name)].max())
+
     def offered(self) -> tuple[float, float, int]:
         """Of the question's own case: server time of all jobs, seconds from the first to the last, the largest need."""
         log, _ = changed(self.recorded, self.question.changes, self.names, self._group)
@@ -157,6 +165,18 @@ class LogRunner:
             for group, name in enumerate([ALL_JOBS, *self.names])
             if there[group]
         }
+
+    def quantity(self, outcome: Outcome, target: Target) -> Quantity:
+        """The values of a metric in a case: in the log itself, and in resamples."""
+        seen: list[Quantity] = []
+
+        def kept(quantity: Quantity) -> Estimate:
+            seen.append(quantity)
+            return Estimate.exact(float(len(seen) - 1))
+
+        units = {"servers": outcome.case.servers}
+        numbers = measures(outcome.state, outcome.own, self.names, units, outcome.task.exceeds, kept)
+        return seen[int(target.value(numbers).estimate)]
 
     def evaluation(self, outcome: Outcome) -> LogEvaluation:
         """The result of a case."""
