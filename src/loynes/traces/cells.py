@@ -6,6 +6,7 @@ not plain (other letters than ASCII, quotes, another number of fields) are taken
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import overload
 
@@ -101,6 +102,22 @@ class Cells(Sequence[str]):
         """The words of these rows alone."""
         return Cells(self._data, self._begin[rows], self._end[rows])
 
+    def parts(self, mark: str, count: int, ledger: Ledger) -> list[Cells]:
+        """So many parts of every word, between marks; what a word does not have is empty."""
+        lengths = self.lengths
+        lines = np.full(int(lengths.sum()) + 2 * len(self), _NEWLINE, dtype=np.uint8)
+        begin = np.cumsum(lengths + 2) - (lengths + 2)
+        lines[begin] = ord("x")  # no line is blank
+        offset = np.cumsum(lengths) - lengths
+        each = np.arange(int(lengths.sum()))
+        lines[each + np.repeat(begin + 1 - offset, lengths)] = self._bytes[
+            each + np.repeat(self._begin - offset, lengths)
+        ]
+        width = max(count, self[0].count(mark) + 1) if len(self) else count  # as most have, probably
+        found = Lines(lines.tobytes(), mark, width, lambda text: (text.split(mark) + [""] * width)[:width], ledger)
+        first, *others = (found.column(i) for i in range(count))
+        return [Cells(first._data, first._begin + 1, first._end), *others]
+
     @property
     def lengths(self) -> Ints:
         return self._end - self._begin
@@ -161,9 +178,11 @@ class Lines:
     """The lines of a file from a place on, and their fields.
 
     Between fields is any of the `marks`; a plain line has `width` fields. Where not all of them are wanted, `wanted`
-    says which, and what each begins with, which is cut off; -1: plain lines do not have it. `apart` takes the text of a
+    says which, and what each begins with, which is cut off; -1: plain lines do not have it. Fields that are listed in
+    `exactly` are what is said there, in plain lines. `apart` takes the text of a
     line that is not plain, and gives its (wanted) fields, or what is wrong with it and what would be right, or nothing
-    if it has counted the line itself. Lines that hold only blanks do not count.
+    if it has counted the line itself. Lines with something `peculiar` in them are not plain. Lines that hold only
+    blanks do not count.
 
     The file is read in pieces that stay in the processor's cache, and of each the wanted fields are kept, column by
     column: whatever is done with a column later goes through memory in order.
@@ -181,10 +200,13 @@ class Lines:
         line: int = 1,
         quotes: bool = False,
         comment: str = "",
+        peculiar: bytes = b"",
         wanted: Sequence[tuple[int, bytes]] | None = None,
+        exactly: Sequence[tuple[int, bytes]] = (),
     ) -> None:
+        self._exactly = exactly
         self._marks, self._width, self._apart, self._ledger = marks, width, apart, ledger
-        self._quotes, self._comment = quotes, comment
+        self._quotes, self._comment, self._peculiar = quotes, comment, peculiar
         self._wanted = [(k, b"") for k in range(width)] if wanted is None else list(wanted)
         self.records, self.damaged = 0, list[tuple[int, str, str]]()
         self._kept: list[list[bytes]] = [[] for _ in self._wanted]
@@ -215,7 +237,10 @@ class Lines:
             odd[np.searchsorted(stops, np.flatnonzero(letters >= _LETTERS))] = True
         if self._comment:
             odd |= letters[np.minimum(starts, len(letters) - 1)] == ord(self._comment)
-        bounds = self._bounds(data, marks, first, starts, odd)
+        if self._peculiar and self._peculiar in data:
+            found = [match.start() for match in re.finditer(re.escape(self._peculiar), data)]
+            odd[np.searchsorted(stops, found)] = True
+        bounds = self._bounds(data + bytes(8), marks, first, starts, odd)
         regular = np.flatnonzero(~odd)
         others, extra, written = list[int](), bytearray(), list[list[int]]()
         for i in np.flatnonzero(odd).tolist():
@@ -249,27 +274,29 @@ class Lines:
     ) -> list[tuple[Ints, Ints]]:
         """Where every wanted field begins and ends, of all lines; those are odd that do not begin as they must."""
         found = []
-        most = len(marks) - 1
+        for k, text in self._exactly:
+            begin, end = self._field(k, data, marks, first, starts)
+            odd |= (end - begin != len(text)) | ~_begin_with(text, data, begin)
         for k, beginning in self._wanted:
-            if k < 0:
-                found.append((starts, starts))
-                continue
-            begin = starts if k == 0 else marks[np.minimum(first + (k - 1), most)] + 1
-            end = marks[np.minimum(first + k, most)]
-            if k == self._width - 1:
-                letters = np.frombuffer(data, dtype=np.uint8)
-                while (ended := (end > begin) & (letters[np.maximum(end - 1, 0)] == _RETURN)).any():
-                    end = end - ended
-            if beginning and len(data) >= 8:
-                odd |= end - begin < len(beginning)
-                for place in range(0, len(beginning), 8):
-                    part = beginning[place : place + 8]
-                    letters_there = _eights(data, begin + place) & _MASKS[len(part)]
-                    odd |= letters_there != int.from_bytes(part, "little")
-            elif beginning:
-                odd |= True
-            found.append((begin + len(beginning), end))
+            begin, end = self._field(k, data, marks, first, starts)
+            if k >= 0 and beginning:
+                odd |= (end - begin < len(beginning)) | ~_begin_with(beginning, data, begin)
+                begin = begin + len(beginning)
+            found.append((begin, end))
         return found
+
+    def _field(self, k: int, data: bytes, marks: Ints, first: Ints, starts: Ints) -> tuple[Ints, Ints]:
+        """Where the k-th field of every line would begin and end, were all lines plain."""
+        if k < 0:
+            return starts, starts
+        most = len(marks) - 1
+        begin = starts if k == 0 else marks[np.minimum(first + (k - 1), most)] + 1
+        end = marks[np.minimum(first + k, most)]
+        if k == self._width - 1:
+            letters = np.frombuffer(data, dtype=np.uint8)
+            while (ended := (end > begin) & (letters[np.maximum(end - 1, 0)] == _RETURN)).any():
+                end = end - ended
+        return begin, end
 
     def _fields(self, piece: bytes, line: int) -> list[str] | None:
         """The fields of a line that is not plain, if it has any."""
@@ -286,6 +313,15 @@ class Lines:
             self.damaged.append((line, *fields))
             return None
         return fields
+
+
+def _begin_with(text: bytes, data: bytes, begin: Ints) -> NDArray[np.bool_]:
+    """At which places a text is, if so much is left there."""
+    right = np.ones(len(begin), dtype=np.bool_)
+    for place in range(0, len(text), 8):
+        part = text[place : place + 8]
+        right &= (_eights(data, begin + place) & _MASKS[len(part)]) == int.from_bytes(part, "little")
+    return right
 
 
 def _places(data: bytes, marks: str) -> tuple[Ints, Ints, Ints]:
