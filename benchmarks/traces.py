@@ -90,11 +90,12 @@ def accounting(lines: np.ndarray, path: Path) -> None:
         '"select[type==any]" "" "" "login1" "/home/u" "" "out" "" "{submit}.{job}" 0 1 "{need}*n{host}" 64 100.0 "job" '
         '"/bin/sleep 3" 0.004997 0.006155 3748 0 -1 0 0 436 4 0 928 0 -1 0 0 0 19 2 -1 "" "default" 0 {need} "" "" 0 '
         '2048 0 "" "" "" "" 0 "" 0 "" -1 "" "" "" "" -1 "" "" 5136 "" {start} "" "" 0 -1 4194304 1024',
-        ".sge": "all.q:n{host}:users:u{user}:job:{job}:sge:0:{submit}:{start}:{end}:0:0:{run}:0.1:0.2:0.0:0:0:0:0:14232:"
-        "0:0:0.0:0:0:0:0:135:95:NONE:defaultdepartment:mpi:{need}:0:0.1:0.2:0.3:-l h_rt=86400:0.0:NONE:0.0:0:0",
-        ".jsonl": '{{"ClusterId": {job}, "ProcId": 0, "QDate": {submit}, "JobStartDate": {start}, "JobCurrentStartDate": '
-        '{start}, "CompletionDate": {end}, "RemoteWallClockTime": {run}.0, "JobStatus": 4, "RequestCpus": {need}, '
-        '"RequestMemory": 2048, "Owner": "u{user}", "AcctGroup": "g", "ExitCode": 0, "CpusProvisioned": {need}}}',
+        ".sge": "all.q:n{host}:users:u{user}:job:{job}:sge:0:{submit}:{start}:{end}:0:0:{run}:0.1:0.2:0.0:0:0:0:0:"
+        "14232:0:0:0.0:0:0:0:0:135:95:NONE:defaultdepartment:mpi:{need}:0:0.1:0.2:0.3:-l h_rt=86400:0.0:NONE:0.0:0:0",
+        ".jsonl": '{{"ClusterId": {job}, "ProcId": 0, "QDate": {submit}, "JobStartDate": {start}, '
+        '"JobCurrentStartDate": {start}, "CompletionDate": {end}, "RemoteWallClockTime": {run}.0, '
+        '"JobStatus": 4, "RequestCpus": {need}, "RequestMemory": 2048, "Owner": "u{user}", '
+        '"AcctGroup": "g", "ExitCode": 0, "CpusProvisioned": {need}}}',
         ".events": "-dt {submit}.00 -e submit_batch_job | -sim-walltime {run}.00 --uid=user{user} -J jobid_{job} -N 1 "
         "-n {need} -t 3-00:00:00 -q general -p general --mem=500G pseudo.job",
     }[path.suffix] + "\n"
