@@ -20,7 +20,8 @@ from loynes.traces.trace import Array
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 
-PIECE = 1 << 21  # bytes at a time
+PIECE = 1 << 19  # bytes at a time
+ROWS = 1 << 13  # words at a time
 MOST_DIGITS = 15  # so many digits are exact in a double
 _NEWLINE, _RETURN, _MINUS, _POINT, _ZERO, _QUOTE, _LETTERS = 10, 13, 45, 46, 48, 34, 128
 
@@ -104,17 +105,17 @@ class Cells(Sequence[str]):
 
     def parts(self, mark: str, count: int, ledger: Ledger) -> list[Cells]:
         """So many parts of every word, between marks; what a word does not have is empty."""
-        lengths = self.lengths
-        lines = np.full(int(lengths.sum()) + 2 * len(self), _NEWLINE, dtype=np.uint8)
-        begin = np.cumsum(lengths + 2) - (lengths + 2)
-        lines[begin] = ord("x")  # no line is blank
-        offset = np.cumsum(lengths) - lengths
-        each = np.arange(int(lengths.sum()))
-        lines[each + np.repeat(begin + 1 - offset, lengths)] = self._bytes[
-            each + np.repeat(self._begin - offset, lengths)
-        ]
+        pieces = []
+        for row in range(0, len(self), ROWS):
+            begin, end = self._begin[row : row + ROWS], self._end[row : row + ROWS]
+            lengths = end - begin
+            lines = np.full(int(lengths.sum()) + 2 * len(begin), _NEWLINE, dtype=np.uint8)
+            there = np.cumsum(lengths + 2) - (lengths + 2)
+            lines[there] = ord("x")  # no line is blank
+            lines[_each(there + 1, lengths)] = self._bytes[_each(begin, lengths)]
+            pieces.append(lines.tobytes())
         width = max(count, self[0].count(mark) + 1) if len(self) else count  # as most have, probably
-        found = Lines(lines.tobytes(), mark, width, lambda text: (text.split(mark) + [""] * width)[:width], ledger)
+        found = Lines(b"".join(pieces), mark, width, lambda text: (text.split(mark) + [""] * width)[:width], ledger)
         first, *others = (found.column(i) for i in range(count))
         return [Cells(first._data, first._begin + 1, first._end), *others]
 
@@ -264,8 +265,7 @@ class Lines:
                 begin = np.concatenate([begin, apart[:, i]])[order]
                 end = np.concatenate([end, apart[:, i + 1]])[order]
             lengths = end - begin
-            where = np.repeat(begin - (np.cumsum(lengths) - lengths), lengths) + np.arange(int(lengths.sum()))
-            self._kept[i].append(whole[where].tobytes())
+            self._kept[i].append(whole[_each(begin, lengths)].tobytes())
             self._lengths[i].append(lengths)
         return line + (rows if order is None else rows[order])
 
@@ -313,6 +313,13 @@ class Lines:
             self.damaged.append((line, *fields))
             return None
         return fields
+
+
+def _each(begin: Ints, lengths: Ints) -> Ints:
+    """The places of all letters of words that begin there and have so many."""
+    places = np.repeat(begin - (np.cumsum(lengths) - lengths), lengths)
+    places += np.arange(len(places))
+    return places
 
 
 def _begin_with(text: bytes, data: bytes, begin: Ints) -> NDArray[np.bool_]:

@@ -124,10 +124,18 @@ def which(words: Words, test: Callable[[str], bool]) -> Bad:
 
 def numbered(*columns: Words) -> NDArray[np.int64]:
     """The same number, from 0, for rows that are equal in all these columns."""
-    number, *others = (words.codes()[0] if isinstance(words, Cells) else distinct(words)[1] for words in columns)
+    number, *others = map(_codes, columns)
     for code in others:
         number = np.unique(number * (code.max(initial=0) + 1) + code, return_inverse=True)[1].reshape(-1)
     return number
+
+
+def _codes(words: Words) -> NDArray[np.int64]:
+    if isinstance(words, Cells):
+        return words.codes()[0]
+    if isinstance(words, np.ndarray) and words.dtype.kind == "f":
+        return np.unique(words, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return distinct(words)[1]
 
 
 def stamps_of(words: Words) -> tuple[Array, Bad, Bad, Bad]:
