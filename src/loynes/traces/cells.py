@@ -33,6 +33,9 @@ _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _MASKS = np.array([(1 << 8 * count) - 1 for count in range(9)], dtype="<u8")
 
 
+_UP_TO = np.arange(PIECE)
+
+
 class Cells(Sequence[str]):
     """One field of every line: a column of words that are not cut out yet. `data` goes on eight bytes longer."""
 
@@ -318,7 +321,7 @@ class Lines:
 def _each(begin: Ints, lengths: Ints) -> Ints:
     """The places of all letters of words that begin there and have so many."""
     places = np.repeat(begin - (np.cumsum(lengths) - lengths), lengths)
-    places += np.arange(len(places))
+    places += _UP_TO[: len(places)] if len(places) <= len(_UP_TO) else np.arange(len(places))
     return places
 
 

@@ -44,18 +44,17 @@ def read_htcondor(data: bytes, ledger: Ledger, asked: Asked) -> Trace:
     parts: dict[str, list[Array]] = {name: [] for name in NUMBERS}
     found = objects_of(data, ledger, damaged)
     while some := list(islice(found, AT_A_TIME)):
-        known = [one for one in some if "QDate" in one[1]]
         damaged += [(where, "no QDate", "a job of HTCondor's history") for where, job in some if "QDate" not in job]
-        place += [where for where, _ in known]
+        place += [where for where, job in some if "QDate" in job]
+        known = [job for _, job in some if "QDate" in job]
         for name, theirs in LABELS.items():
-            words = [job.get(theirs, "") for _, job in known]
+            words = [job.get(theirs, "") for job in known]
             labels[name] += words if set(map(type, words)) == {str} else map(text_in, words)
         for name, column in parts.items():
-            values = [job.get(name) for _, job in known]
+            values = [job.get(name) for job in known]
             if name in ALSO and None in values:
                 values = [
-                    job.get(ALSO[name]) if value is None else value
-                    for value, (_, job) in zip(values, known, strict=True)
+                    job.get(ALSO[name]) if value is None else value for value, job in zip(values, known, strict=True)
                 ]
             column.append(_numbers(values))
     columns = {name: np.concatenate(column) if column else np.empty(0) for name, column in parts.items()}
