@@ -121,18 +121,16 @@ class SensitivityLog(OnResamples):
             words = (f"1% more jobs of {name}", f"1% fewer jobs of {name}")
             changes.append(Change("share", f"jobs of {name}", name, "+1%", *words, fewer, own, ONE_OF / 100.0, step))
             wider = with_changes(wider=(name,))
-            if runner.widest(name) < own.servers:
+            if not runner.typed and runner.widest(name) < own.servers:
                 words = (f"one more server for every job of {name}", "")
                 changes.append(Change("need", f"need of {name}", name, "+1", *words, own, wider, 1.0, None))
         more = max(1, round(SERVER_SHARE * own.servers))
         words = ("one more server", "")
         changes.append(
-            Change(
-                "servers", "servers", "", "+1", *words, own, replace(own, servers=own.servers + more), 1.0 / more, None
-            )
+            Change("servers", "servers", "", "+1", *words, own, own.on(own.servers + more), 1.0 / more, None)
         )
         if own.servers - more >= runner.offered()[2]:
             words = ("one server fewer", "")
-            low = replace(own, servers=own.servers - more)
+            low = own.on(own.servers - more)
             changes.append(Change("servers", "servers", "", "-1", *words, own, low, 1.0 / more, None))
         return changes

@@ -19,7 +19,11 @@ def charts(result: LogEvaluation) -> list[Chart]:
     size, unit = unit_of(result.overall.wait.p99.estimate)
     title = f"{result.model.name}, {result.model.servers} servers, {result.policy}"
     by_class = waits(result, title, result.confidence, size, unit)
-    return [by_class, _doubt(result, size, unit), servers({"servers": result.model.servers}, result.system)]
+    return [
+        by_class,
+        _doubt(result, size, unit),
+        servers(result.resources or {"servers": result.model.servers}, result.system),
+    ]
 
 
 def _doubt(result: LogEvaluation, size: float, unit: str) -> Rows:
