@@ -71,6 +71,7 @@ class FittedModel(Result):
     confidence: float = 0.95
     replayed: dict[str, Estimate]  # mean wait overall (ALL_JOBS) and by class
     modelled: dict[str, Estimate] | None  # None where the model was not evaluated, or is unstable
+    doubt: Estimate | None = None  # the model's mean wait, with what refitting it to resamples of the log leaves open
     why: str  # why it was not, or why no model was tested
 
     @property
@@ -166,6 +167,11 @@ class FittedModel(Result):
         if self.difference is not None:
             place = "inside" if self.agrees else "outside"
             lines.append(f"the model's mean wait is off the log's by {self.difference:+.1%}, {place} its interval")
+        if self.doubt is not None:
+            lines.append(
+                f"refitted to resamples of the log, its mean wait lies between {self.doubt.low:.4g} and "
+                f"{self.doubt.high:.4g} s ({100 * self.confidence:g}%)"
+            )
         if self.why:
             lines.append(self.why)
         return "\n".join([self.verdict, *lines])
