@@ -219,12 +219,12 @@ class Fit(AboutLog):
 
 
 def _chosen(candidates: tuple[Candidate, ...], fallback: str) -> str:
-    """The one that is accepted, else the one that misses the least, the simplest of several."""
+    """The one that is accepted, else the one that misses the fewest checks, of several the nearest to the mean wait."""
     tested = [one for one in candidates if one.checks]
     if not tested:
         return fallback
     accepted = [one for one in tested if one.accepted]
-    return (accepted[0] if accepted else min(tested, key=lambda one: one.missed)).process
+    return (accepted[0] if accepted else min(tested, key=lambda one: (one.missed, one.off))).process
 
 
 def _log_mean(wait: np.ndarray[Any, np.dtype[np.float64]], confidence: float) -> Estimate:

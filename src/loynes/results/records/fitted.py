@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -43,6 +44,16 @@ class Candidate:
     @property
     def accepted(self) -> bool:
         return bool(self.checks) and all(check.passed for check in (*self.checks, *self.whole))
+
+    @property
+    def off(self) -> float:
+        """How far the first quantity, the mean wait, is off the log's, in ratio: 0 if not at all."""
+        values = (
+            [max(x, 1.0) for x in (self.checks[0].model.estimate, self.checks[0].log.estimate)]
+            if self.checks
+            else [1.0, 1.0]
+        )
+        return abs(math.log(values[0] / values[1])) if math.isfinite(values[0]) else math.inf
 
     @property
     def missed(self) -> int:
@@ -93,7 +104,7 @@ class FittedModel(Result):
 
     @property
     def headline(self) -> str:
-        off = "" if self.difference is None else f", mean wait off the log's by {self.difference:+.1%}"
+        off = "" if self.difference is None else f", mean wait {_off(self.difference)}"
         classes = f"{len(self.model.classes)} classes, {self.process} arrivals from {self.jobs} jobs{off}"
         return f"{self.verdict}; {classes}"
 
@@ -166,7 +177,7 @@ class FittedModel(Result):
         lines = [f"fit of {self.jobs} jobs ({sum(self.skipped.values())} lines skipped), {self.seconds:.1f} s"]
         if self.difference is not None:
             place = "inside" if self.agrees else "outside"
-            lines.append(f"the model's mean wait is off the log's by {self.difference:+.1%}, {place} its interval")
+            lines.append(f"the model's mean wait is {_off(self.difference)}, {place} its interval")
         if self.doubt is not None:
             lines.append(
                 f"refitted to resamples of the log, its mean wait lies between {self.doubt.low:.4g} and "
@@ -183,6 +194,13 @@ class FittedModel(Result):
             write_text(path, self.model.to_toml())
         else:
             super().save(path)
+
+
+def _off(difference: float) -> str:
+    """How far the model is from the log, in words."""
+    if difference > 2.0:
+        return f"{1.0 + difference:.3g} times the log's"
+    return f"off the log's by {difference:+.1%}"
 
 
 def _shown(value: Estimate) -> str:
