@@ -85,7 +85,7 @@ class Fit(AboutLog):
     seed: options.Seed = 1
 
     def answer(self, context: Context) -> FittedModel:
-        from loynes.questions.answering.candidates import classes_of_model, fitted_to, refitted_wait
+        from loynes.questions.answering.candidates import fitted_to, refitted_wait
 
         until = time.monotonic() + self.time
         context.progress(0.0, "reading")
@@ -129,7 +129,6 @@ class Fit(AboutLog):
             why=why,
             confidence=self.confidence,
             seed=self.seed,
-            warnings=classes_of_model(fitted.model, self.classes),
         )
 
     def _jobs(self) -> tuple[Trace, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from loynes.errors import UsageError
@@ -80,7 +81,7 @@ class SensitivityLog(OnResamples):
         own = found[runner.case()]
         base = data_interval(self.confidence, runner.days.stretches)(runner.quantity(own, target))
         return LogSensitivity(
-            subject=self.subject,
+            subject=Path(self.subject).name,
             model=log_of(runner.recorded, own.case.servers),
             objective=target.text,
             label=target.metric.label + (f" of {target.of}" if target.of else ""),

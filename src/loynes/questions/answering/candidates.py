@@ -275,10 +275,3 @@ def refitted_wait(
     service = float(trace.service.mean())
     low, high = Quantity(np.array([modelled.estimate]), np.array(values), service).around(confidence, days.stretches)
     return Estimate(modelled.estimate, min(low, modelled.estimate), max(high, modelled.estimate))
-
-
-def classes_of_model(model: Model, asked: int) -> tuple[str, ...]:
-    """A warning where a model has more classes than were asked for."""
-    if len(model.classes) <= asked:
-        return ()
-    return (f"the model has {len(model.classes)} classes: each need has several lengths of jobs",)

@@ -40,7 +40,7 @@ class Effect:
 
     @property
     def label(self) -> str:
-        return f"{self.lever} {self.change}".replace("-1", "−1")
+        return f"{self.lever} {self.change.replace('-', '−')}"
 
     @property
     def clear(self) -> bool:
