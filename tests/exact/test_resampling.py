@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
 
 import loynes
 from loynes.errors import LoynesError, TraceError, UsageError
+from loynes.estimate import Estimate
+from loynes.execution.context import Context
+from loynes.questions.answering.objectives import Objective, objectives_of
+from loynes.questions.answering.resampling import LogRunner, Outcome
+from loynes.questions.plan_log import PlanLog, Search, more_log
+from loynes.results.records.log_plan import TriedValue
 from loynes.traces.changes import Changes, changed
 from loynes.traces.resampling import DAY, HOUR, choose_days, days_of, jobs_on, resample, same_days
 from loynes.traces.sessions import sessions_of
@@ -230,6 +239,111 @@ def test_small_changes_of_a_class() -> None:
     rest, classes = changed(log, Changes(fewer=(("one", 2),)), names, group)
     assert rest.submit.tolist() == [0.0, 1.0, 3.0]
     assert classes.tolist() == [0, 1, 0]
+
+
+class Promises:
+    """In place of a log that is run: objectives are met with a probability that is known for every value."""
+
+    days = SimpleNamespace(length=30)
+    recorded = None
+
+    def __init__(self, chance: Callable[[float, float], float], work: float = 58.8, largest: int = 3) -> None:
+        self._chance, self._work, self._largest = chance, work, largest
+
+    def case(self, **change: float) -> SimpleNamespace:
+        return SimpleNamespace(units=(("servers", 10),), change=change)
+
+    def offered(self, name: str = "") -> tuple[float, float, int]:
+        return self._work, 10.0, self._largest
+
+    def run(self, case: SimpleNamespace, context: Context, exceeds: tuple[float, ...]) -> float:
+        (value,) = case.change.values()
+        return float(value)
+
+    def measured(self, outcome: float) -> list[SimpleNamespace]:
+        wait = SimpleNamespace(mean=Estimate.exact(outcome))
+        return [SimpleNamespace(overall=SimpleNamespace(wait=wait))]
+
+    def probability_at_most(self, outcome: float, objective: Objective, times: float = 1.0) -> float:
+        return self._chance(outcome, times)
+
+
+def search(runner: Promises, slo: tuple[str, ...] = ("mean(wait) <= 5",), **options: object) -> Search:
+    question = PlanLog.of(MONTH, slo=slo, **options)
+    return Search(question, cast(LogRunner, runner), objectives_of(slo, ["a"]), Context())
+
+
+def test_a_search_finds_the_first_value() -> None:
+    """At least six servers: 5.88 are busy, of which 98% may be. Each more than twelve is good enough."""
+    found = search(Promises(lambda servers, _: 0.95 if servers >= 13 else 0.9))
+    assert found.first(0.95) == 13.0
+    # One more, then two, four; then halved.
+    assert list(found.tried) == [6.0, 7.0, 9.0, 13.0, 11.0, 12.0]
+    assert found.tried[12.0] == TriedValue(12.0, 0.9, Estimate.exact(12.0))
+    assert found.outcomes[13.0] == 13.0
+    assert search(Promises(lambda servers, _: 1.0)).first(0.95) == 6.0
+    assert search(Promises(lambda servers, _: 1.0, largest=9)).first(0.95) == 9.0
+    assert search(Promises(lambda servers, _: 1.0, work=0.0, largest=0)).first(0.95) == 1.0
+    # Larger clusters are tried in larger strides.
+    large = search(Promises(lambda servers, _: float(servers > 66), largest=64))
+    assert large.first(0.95) == 67.0
+    assert list(large.tried) == [64.0, 68.0, 66.0, 67.0]
+
+
+def test_objectives_that_are_missed_add_up() -> None:
+    """Two that are missed with probability 0.04 each are both met with 0.92 at least; and no probability is below 0."""
+    both = ("mean(wait) <= 5", "p95(wait) <= 9")
+    found = search(Promises(lambda servers, _: 0.96 if servers > 7 else 0.3), both)
+    assert found.first(0.9) == 8.0
+    assert found.tried[8.0].probability == pytest.approx(0.92)
+    assert found.tried[7.0].probability == 0.0
+    # Of an objective from below, what is at most the bound misses it.
+    above = search(Promises(lambda servers, _: 0.3), ("no_wait >= 0.5",))
+    assert above.first(0.7) == 6.0
+    assert above.tried[6.0].probability == pytest.approx(0.7)
+
+
+def test_a_search_gives_up() -> None:
+    with pytest.raises(
+        UsageError, match=r"^most 5: at least 6 servers are needed \(a job needs 3, 5\.88 are busy on av"
+    ):
+        search(Promises(lambda servers, _: 1.0), most=5)
+    assert search(Promises(lambda servers, _: float(servers == 6)), most=6).first(0.95) == 6.0
+    never = search(Promises(lambda servers, _: 0.125), most=9)
+    with pytest.raises(UsageError, match=r"mean\(wait\) <= 5: met with probability 0\.125 at servers 9, the last that"):
+        never.first(0.95)
+    assert list(never.tried) == [6.0, 7.0, 9.0]
+    assert never.first(0.99, needed=False) == 9.0
+    far = search(Promises(lambda servers, _: 0.0))
+    with pytest.raises(UsageError, match="at servers 96, "):  # sixteen times the least
+        far.first(0.95)
+
+
+def test_a_search_for_the_most_jobs() -> None:
+    """5.88 of ten servers are busy, so 1.666 times the jobs fill 98% of them: from 1.65 down."""
+    found = search(Promises(lambda scale, _: float(scale <= 1.2)), vary="scale")
+    assert found.first(0.95) == 1.2
+    assert list(found.tried) == [1.65, 1.45, 1.05, 1.25, 1.15, 1.2]
+    assert search(Promises(lambda scale, _: 1.0), vary="scale", most=1.3).first(0.95) == 1.3
+    with pytest.raises(UsageError, match=r"most 0\.04: must be at least 0\.05"):
+        search(Promises(lambda scale, _: 1.0), vary="scale", most=0.04)
+    with pytest.raises(UsageError, match=r"at scale 0\.05, the last"):
+        search(Promises(lambda scale, _: 0.0), vary="scale").first(0.95)
+
+
+@pytest.mark.parametrize(
+    ("now", "days"), [(0.2, 30.0), (0.4999, 30.0), (2e-6, 30.0), (0.5, None), (9e-7, None), (0.0, None)]
+)
+def test_how_much_more_log_would_halve_the_doubt(now: float, days: float | None) -> None:
+    """Twice the log halves it here, so as many days again are needed; of no doubt, or of half, nothing is said."""
+    runner = Promises(lambda _, times: 1.0 - now / times)
+    found = more_log(objectives_of(("mean(wait) <= 5",), ["a"]), cast(LogRunner, runner), cast(Outcome, 1.0))
+    assert found == (None if days is None else pytest.approx(days, rel=1e-6))
+
+
+def test_a_doubt_that_no_log_takes() -> None:
+    runner = cast(LogRunner, Promises(lambda _, times: 0.9 if times < 100 else 0.94))
+    assert more_log(objectives_of(("mean(wait) <= 5",), ["a"]), runner, cast(Outcome, 1.0)) is None
 
 
 @pytest.mark.parametrize(
