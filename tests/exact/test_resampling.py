@@ -15,8 +15,20 @@ import loynes
 from loynes.errors import LoynesError, TraceError, UsageError
 from loynes.estimate import Estimate
 from loynes.execution.context import Context
+from loynes.kernels.events.policies import find_policy
+from loynes.kernels.events.recorded import (
+    COUNT,
+    EXCEEDS,
+    NONE,
+    RESPONSE,
+    SLOWDOWN,
+    WAIT,
+    Recorded,
+    RecordedJobs,
+    observe,
+)
 from loynes.questions.answering.objectives import Objective, objectives_of
-from loynes.questions.answering.resampling import LogRunner, Outcome
+from loynes.questions.answering.resampling import LogRunner, Outcome, _remarks
 from loynes.questions.plan_log import PlanLog, Search, more_log
 from loynes.results.records.log_plan import TriedValue
 from loynes.traces.changes import Changes, changed
@@ -175,6 +187,47 @@ def test_the_same_days_after_a_change() -> None:
     assert fewer.first[-1] - fewer.first[0] == pytest.approx(23 * 29 / 2, abs=1)
 
 
+def test_what_is_observed_of_jobs() -> None:
+    """Ten jobs that wait 0, 0, 20, ..., 90 and take 10 each: a percentile is one of their values."""
+    wait = np.array([90.0, 0.0, 0.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0])
+    row = observe(np.stack([wait, wait + 10.0], axis=1), np.full(10, 10.0), (20.0, 85.0))
+    assert row[COUNT] == 10
+    assert row[WAIT : WAIT + 6] == pytest.approx([44.0, 904.0, 40.0, 80.0, 90.0, 90.0])
+    assert row[RESPONSE : RESPONSE + 6] == pytest.approx([54.0, 904.0, 50.0, 90.0, 100.0, 100.0])
+    assert row[NONE] == 0.2
+    assert row[SLOWDOWN] == pytest.approx(5.4)
+    assert row[EXCEEDS:].tolist() == [0.7, 0.1]
+    nobody = observe(np.empty((0, 2)), np.empty(0), (20.0,))
+    assert nobody[COUNT] == 0
+    assert np.isnan(nobody[1:]).all()
+    assert len(nobody) == EXCEEDS + 1
+
+
+def test_averages_over_time_end_with_the_log() -> None:
+    """One job an hour for half an hour, on three of four servers; two at once every midnight, so that one waits."""
+    submit = np.sort(np.concatenate([hourly(10), 60.0 + DAY * np.arange(10)]))
+    days, count = days_of(submit, "log"), len(submit)
+    none, service = np.zeros(count, np.int64), np.full(count, 1800.0)
+    jobs = RecordedJobs(submit, none, np.array([[3]]), service, service, none, np.arange(count))
+    task = Recorded(1, np.array([0, 2]), jobs, days, np.array([4]), find_policy("fcfs"), groups_observed=2)
+    waits, time = task.run_row(0)
+    assert waits[0] == pytest.approx(waits[1], nan_ok=True)  # all are of the first group
+    assert waits[:, COUNT].tolist() == [count, count, 0]
+    assert waits[0, NONE] == 1 - 10 / count
+    assert waits[0, WAIT] == pytest.approx(18000 / count)
+    # The last job has only been submitted when the averages end.
+    end = submit[-1]
+    assert time == pytest.approx(
+        [18000 / end, ((count - 1) * 1800 + 18000) / end, 3 * (count - 1) * 1800 / end, 18000 / end]
+    )
+    # Days begin after the quiet hour: of those that are put together, each has 24 jobs, and ends with its day.
+    again, ended = task.run_row(2)
+    assert again[0, COUNT] == 24 * days.length
+    assert ended == pytest.approx([1800 / DAY, 25 * 1800 / DAY, 24 * 5400 / DAY, 1800 / DAY])
+    assert task.expected_jobs(1, 2) == count
+    assert replace(task, scale=2.5).expected_jobs(0, 2) == 2 * int(2.5 * count)
+
+
 @pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative"])
 def test_the_log_itself_is_its_replay(policy: str) -> None:
     found = loynes.evaluate(MONTH, servers=10, policy=policy, resamples=2)
@@ -194,6 +247,13 @@ def test_cases_are_paired() -> None:
     sweep = loynes.sweep(MONTH, servers=10, resamples=8, vary={"servers": [9, 10, 12]})
     means = [case.result.others.overall.wait.mean.estimate for case in sweep.cases]
     assert means[0] > means[1] > means[2]
+
+
+def test_a_log_that_is_unlike_its_resamples_is_remarked_upon() -> None:
+    """Outside of the middle 98% of them, where there are enough to tell."""
+    assert [len(_remarks(below, 50)) for below in (0.0, 0.009, 0.01, 0.5, 0.99, 0.991, 1.0)] == [1, 1, 0, 0, 0, 1, 1]
+    assert _remarks(1.0, 49) == ()
+    assert "is above that of 99% of its resamples" in _remarks(0.992, 50)[0]
 
 
 def test_plans() -> None:
@@ -257,6 +317,7 @@ class Promises:
         return self._work, 10.0, self._largest
 
     def run(self, case: SimpleNamespace, context: Context, exceeds: tuple[float, ...]) -> float:
+        context.progress(1.0, "")
         (value,) = case.change.values()
         return float(value)
 
@@ -268,9 +329,19 @@ class Promises:
         return self._chance(outcome, times)
 
 
-def search(runner: Promises, slo: tuple[str, ...] = ("mean(wait) <= 5",), **options: object) -> Search:
+def search(
+    runner: Promises, slo: tuple[str, ...] = ("mean(wait) <= 5",), context: Context | None = None, **options: object
+) -> Search:
     question = PlanLog.of(MONTH, slo=slo, **options)
-    return Search(question, cast(LogRunner, runner), objectives_of(slo, ["a"]), Context())
+    return Search(question, cast(LogRunner, runner), objectives_of(slo, ["a"]), context or Context())
+
+
+def test_a_search_says_how_far_it_is() -> None:
+    """Nobody knows how many values it takes: the k-th begins at 1 - 1/k, so it never goes back."""
+    said: list[float] = []
+    context = Context(progress=lambda fraction, text: said.append(fraction))
+    search(Promises(lambda servers, _: float(servers >= 9)), context=context).first(0.95)
+    assert said == pytest.approx([0.0, 1 / 2, 2 / 3, 3 / 4])
 
 
 def test_a_search_finds_the_first_value() -> None:
