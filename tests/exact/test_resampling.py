@@ -430,6 +430,19 @@ def test_wrong_options(options: dict[str, object], text: str) -> None:
         loynes.evaluate(MONTH, servers=10, **options)
 
 
+@pytest.mark.parametrize(
+    ("vary", "text"),
+    [
+        ({"colour": [1]}, "vary 'colour': of a log, must be one of servers, policy, scale"),
+        ({}, "nothing to sweep: give something to vary"),
+        ({"servers": range(10, 60), "scale": np.linspace(0.5, 1.5, 21).tolist()}, "1050 cases: at most 1000"),
+    ],
+)
+def test_what_cannot_be_swept(vary: dict[str, list[object]], text: str) -> None:
+    with pytest.raises(UsageError, match=text):
+        loynes.sweep(MONTH, servers=10, vary=vary)
+
+
 def test_what_a_log_and_what_a_model_takes() -> None:
     with pytest.raises(TypeError, match="evaluate-log"):
         loynes.evaluate(MONTH, load=0.5)
