@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -225,6 +226,7 @@ def test_averages_over_time_end_with_the_log() -> None:
     assert again[0, COUNT] == 24 * days.length
     assert ended == pytest.approx([1800 / DAY, 25 * 1800 / DAY, 24 * 5400 / DAY, 1800 / DAY])
     assert task.expected_jobs(1, 2) == count
+    assert task in {task}  # arrays have no hash; a task has its own
     assert replace(task, scale=2.5).expected_jobs(0, 2) == 2 * int(2.5 * count)
 
 
@@ -422,6 +424,8 @@ def test_a_doubt_that_no_log_takes() -> None:
     [
         ({"block": 20.0}, "block 20: must be at most half of the 2. days of the log"),
         ({"scale": 0.0}, "scale 0: must be a number|scale 0: must be"),
+        ({"scale": math.inf}, "scale inf: must be"),
+        ({"run_times": math.nan}, "run-times nan: must be"),
         ({"method": "forward"}, "has no option 'method'"),
     ],
 )
