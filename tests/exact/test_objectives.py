@@ -144,6 +144,7 @@ def test_the_worst_verdict_counts() -> None:
         ("jobs_waiting <= 0", None),
         ("no_wait >= 1", None),
         ("mean(wait) <= 0", None),
+        ("p95(wait) <= 0.1", None),  # shorter than any job takes, but waits are none
         ("P(wait > 1) <= 0", None),
         ("utilization <= 0.01", None),  # not known
     ],
