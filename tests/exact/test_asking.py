@@ -19,6 +19,7 @@ from loynes.questions.asking.ask import Ask, _signature, answered
 from loynes.questions.asking.command_line import command_line, python_line
 from loynes.questions.asking.options import _above_zero, _finite, names_of, pairs_of, texts_of, values_of
 from loynes.questions.asking.register import load_all
+from loynes.questions.asking.subject import is_log
 from loynes.results.base import Result
 
 MODEL = {
@@ -268,3 +269,23 @@ def test_moments_that_cannot_be(options: dict[str, Any], said: str) -> None:
     question = load_all()["simulate"].of("five-class-exponential", rate=0.5, **options)
     with pytest.raises(loynes.UsageError, match=said):
         question.answer(Context("cpu"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "log"),
+    [
+        ("a.toml", "servers = 2", False),
+        ("a.json", json.dumps(MODEL), False),
+        ("a.json", '[{"submit": 0}]', True),
+        ("a.json", '{"jobs": []}', True),
+        ("a.json", "{", False),
+        ("a.csv", "submit,need,service\n0,1,1\n", True),
+        ("a.swf", "; MaxProcs: 4\n", True),
+    ],
+)
+def test_what_is_a_log(name: str, text: str, log: bool, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    assert is_log(tmp_path / name) is is_log(str(tmp_path / name)) is log
+    assert not is_log(tmp_path / "nothing.csv")
+    assert not is_log("five-class-exponential")
+    assert not is_log(MODEL)
