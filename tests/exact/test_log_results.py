@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS, Measures, Spread, System, Waits
+from loynes.model import load
 from loynes.results.charts.chart import Lines, Parts, Rows
 from loynes.results.charts.register import charts_of
+from loynes.results.records.fitted import FittedModel
 from loynes.results.records.log_cases import LogCase, LogComparison, LogSweep
 from loynes.results.records.log_evaluation import LogEvaluation, digits, interval_text
 from loynes.results.records.log_plan import LogGoal, LogPlan, TriedValue
@@ -181,6 +184,21 @@ def test_a_plan_as_tables() -> None:
     assert result.footer.splitlines()[1] == (
         "4 values tried under easy, each on the same 40 resamples; 2.0 s, seed 5"
     )  # fmt: skip
+
+
+def test_how_far_a_fit_is_off() -> None:
+    """The model's mean wait over the log's; nothing where the log's jobs do not wait, or the model was not run."""
+
+    def off(log: float, model: float | None) -> float | None:
+        modelled = None if model is None else {ALL_JOBS: Estimate.exact(model)}
+        replayed = {ALL_JOBS: Estimate.exact(log)}
+        arrivals: Any = SimpleNamespace(process="poisson")
+        return FittedModel(
+            model=load("one-or-all"), source="log", jobs=9, skipped={}, arrivals=arrivals, law="exponential",
+            policy="easy", replayed=replayed, modelled=modelled,
+        ).difference  # fmt: skip
+
+    assert (off(2.0, 3.0), off(2.0, 1.0), off(0.0, 3.0), off(2.0, None)) == (0.5, -0.5, None, None)
 
 
 def test_charts_of_an_evaluation() -> None:
