@@ -195,7 +195,7 @@ def test_how_far_a_fit_is_off() -> None:
         arrivals: Any = SimpleNamespace(process="poisson")
         return FittedModel(
             model=load("one-or-all"), source="log", jobs=9, skipped={}, arrivals=arrivals, law="exponential",
-            policy="easy", replayed=replayed, modelled=modelled,
+            policy="easy", replayed=replayed, modelled=modelled, why="",
         ).difference  # fmt: skip
 
     assert (off(2.0, 3.0), off(2.0, 1.0), off(0.0, 3.0), off(2.0, None)) == (0.5, -0.5, None, None)
