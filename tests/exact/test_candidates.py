@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,18 +15,23 @@ from loynes.estimate import Estimate
 from loynes.execution.context import Context
 from loynes.questions.answering import candidates
 from loynes.questions.answering.candidates import (
+    CONFIDENCE,
     REPLICAS,
+    RESAMPLES,
     HeldOut,
     Shown,
+    arrivals_named,
     dispersion_of,
     held_out,
     inflation_of,
     log_policy,
+    simulated_waits,
     waits_under,
 )
 from loynes.questions.answering.orders import order_of
 from loynes.traces.trace import Trace
 
+MONTH = Path(__file__).parents[1] / "recorded" / "month.csv"
 # On two servers: the second of a pair needs both and waits for the first to end, while the third would fit beside it.
 LINE = {"submit": [0.0, 1.0, 2.0], "need": [1, 2, 1], "service": [100.0, 10.0, 50.0]}
 
@@ -94,3 +101,58 @@ def test_what_is_too_short_to_test_on() -> None:
     for trace in (one, at_once):
         with pytest.raises(TraceError, match="is too short to test a model on"):
             held_out(trace, 2, order_of("fcfs", {}), 1, Context())
+
+
+def test_a_log_is_held_out_with_the_intervals_of_its_resamples() -> None:
+    trace = loynes.read_trace(MONTH)
+    held = held_out(trace, 10, order_of("fcfs", {}), 1, Context())
+    found = loynes.evaluate(trace, servers=10, resamples=RESAMPLES, confidence=CONFIDENCE)
+    assert held.targets["mean wait"] == found.overall.wait.mean
+    assert held.targets["p95 of waits"] == found.overall.wait.p95
+    assert held.targets["utilization"] == found.system.utilization
+    assert held.work == pytest.approx(trace.work / trace.span)
+
+
+@pytest.mark.parametrize(
+    ("name", "way"),
+    [
+        ("poisson", "plain poisson"),
+        ("renewal", "plain renewal"),
+        ("batch", "plain batch"),
+        ("mmpp", "plain mmpp"),
+        ("mmpp4", "more phases"),
+        ("periodic", "cycles"),
+        ("sessions", "sessions"),
+        ("phases4", "4 phases"),
+        ("phases8", "8 phases"),
+    ],
+)
+def test_every_name_has_its_own_arrivals(name: str, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ways: dict[str, Any] = {
+        "burstiness": lambda trace: None,
+        "arrival_table_of": lambda trace, measured, name: {"way": f"plain {name}"},
+        "more_phases": lambda trace, measured: {"way": "more phases"},
+        "cycle_table": lambda trace, group: {"way": "cycles"},
+        "session_table": lambda trace, group, session: {"way": "sessions"},
+        "phases_table": lambda trace, group, phases: {"way": f"{phases} phases"},
+    }
+    for function, stub in ways.items():
+        monkeypatch.setattr(candidates, function, stub)
+    assert arrivals_named(name, log(), np.zeros(3, np.int64)) == {"way": way}
+
+
+def test_mean_waits_of_a_simulated_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of all jobs, and of each class by its own jobs; a class without any does not wait."""
+    names = ("often", "once", "never")
+    jobs = [
+        {"name": name, "need": 1, "probability": share, "service": {"law": "exponential", "mean": 3.0}}
+        for name, share in zip(names, (0.5, 0.25, 0.25), strict=True)
+    ]
+    model = loynes.load({"servers": 2, "classes": jobs})
+    arrived: Any = SimpleNamespace(job_class=np.array([0, 1, 0]))
+    times = np.array([[1.0, 2.0], [7.0, 8.0], [4.0, 5.0]])
+    monkeypatch.setattr(candidates, "_run", lambda *_: (arrived, times, None))
+    found = simulated_waits(log(), model, order_of("fcfs", {}), 0.9, 1)
+    assert {name: value.estimate for name, value in found.items()} == {
+        "all jobs": 4.0, "often": 2.5, "once": 7.0, "never": 0.0,
+    }  # fmt: skip
