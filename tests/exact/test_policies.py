@@ -309,7 +309,7 @@ def test_interrupted_jobs_are_in_their_places_again() -> None:
     for n in (0, 3, 4):
         start(floor, slots[n])
     assert in_line(floor, floor.counts[HEAD], "after") == [1, 2]
-    for n in (4, 0, 3):
+    for n in (4, 3, 0):
         interrupt(floor, slots[n], False)
     assert in_line(floor, floor.counts[HEAD], "after") == [0, 1, 2, 3, 4]
     assert floor.counts[LINED] == 5
