@@ -11,7 +11,7 @@ A quantity x has one value in the log itself, replayed, and one in every resampl
   Where its upper end would pass 0 the log cannot exclude that the queue is unstable, and the end is infinite. The log
   has about n independent stretches of days, whose sums have heavy tails: half of n - 1 degrees of freedom, at least 3,
   and WIDER times the standard deviation (for waits; n - 1 and once for shares) were chosen so that 95% intervals hold
-  the truth of synthetic logs of ten weeks, with sessions and cycles, 90 to 98% of the time (docs/traces.md). That is a
+  the truth of synthetic logs of ten weeks, with sessions and cycles, 90 to 98% of the time (docs/logs.md). That is a
   measurement, no proof.
 - **ahead**: where x will be in the next period as long as the log: the same with twice the variance.
 - **Monte Carlo**: how well the estimate is known from so many runs. The log itself is replayed exactly; a log with jobs
@@ -36,6 +36,8 @@ Array = NDArray[np.float64]
 # See above.
 WIDER = 1.25
 LEAST_FREEDOM = 3.0
+# Times that are shorter than this are as good as 0: their inverses stay finite.
+NO_TIME = 1e-9
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Quantity:
         return float(self.own.mean())
 
     def on_scale(self, values: Array) -> Array:
-        return values if math.isinf(self.service) else -1.0 / (values + self.service)
+        return values if math.isinf(self.service) else -1.0 / np.maximum(values + self.service, NO_TIME)
 
     def back(self, value: float) -> float:
         if math.isinf(self.service):
