@@ -49,3 +49,27 @@ def test_bad_requests(tmp_path: Path) -> None:
         done = run(*line)
         assert done.returncode == 2
         assert said in done.stderr
+
+
+def test_the_first_line_says_whether_it_passed(tmp_path: Path) -> None:
+    """A month of jobs is enough for a test; three hours are not."""
+    line = ("fit", str(ROOT / "tests" / "recorded" / "month.csv"), "--servers", "16", "--quiet")
+    shown = run(*line, "-o", str(tmp_path / "result.json"))
+    assert shown.returncode == 0, shown.stderr
+    found = json.loads((tmp_path / "result.json").read_text())
+    assert found["accepted"] is True
+    assert shown.stdout.startswith("accepted; tested under fcfs on weeks not seen")
+    *others, last = found["candidates"]
+    assert last["process"] == found["arrivals"]["process"]
+    assert [len(last[name]) for name in ("checks", "whole")] == [4, 4]
+    assert all(check["passed"] for name in ("checks", "whole") for check in last[name])
+    assert all(one["why"] or any(not check["passed"] for check in one["checks"] + one["whole"]) for one in others)
+    log = found["replayed"]["all jobs"]
+    assert found["agrees"] == (log["low"] <= found["modelled"]["all jobs"]["estimate"] <= log["high"])
+    short = run("fit", str(ROOT / "tests" / "recorded" / "log.swf"), "--arrivals", "poisson", "--json")
+    found = json.loads(short.stdout)
+    assert (found["accepted"], found["candidates"]) == (False, [])
+    assert found["why"].startswith("the log is too short to test a model on")
+    none = run("fit", str(ROOT / "tests" / "recorded" / "log.swf"), "--no-compare")
+    assert "not tested; log: 128 servers" in none.stdout
+    assert run(*line, "--backend", "cpu").returncode == 2

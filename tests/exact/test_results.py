@@ -315,6 +315,7 @@ def test_fits_agree_within_the_logs_noise() -> None:
     assert fitted(None).headline == "not tested; 2 classes, poisson arrivals from 9 jobs"
     assert "off the log's by +50.0%, inside its interval" in fitted(3.0).footer
     assert "off the log's by +150.0%, outside its interval" in fitted(5.0).footer
+    assert "the model's mean wait is 12500 times the log's, outside its interval" in fitted(25_000.0).footer
     assert fitted(None).summary.rows[0][-1] == "unstable"
     assert fitted(3.0).summary.rows[1][1:5] == ("1", 0.75, 1.0, 1.0)
     assert [row[1] for row in fitted(3.0).tidy.rows] == ["replayed", "replayed", "model", "model"]

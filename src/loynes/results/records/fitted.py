@@ -10,8 +10,12 @@ from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS
 from loynes.results.base import Result, SavedModel
 from loynes.results.files import check_writable, write_text
+from loynes.results.records.log_evaluation import digits
 from loynes.results.table import Table
 from loynes.traces.burstiness import Burstiness
+
+# From this difference on, relative, a factor says more than percents.
+FACTOR = 9.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +96,7 @@ class FittedModel(Result):
 
     @property
     def headline(self) -> str:
-        off = "" if self.difference is None else f", mean wait off the log's by {self.difference:+.1%}"
+        off = "" if self.difference is None else f", mean wait {self.beside}"
         classes = f"{len(self.model.classes)} classes, {self.process} arrivals from {self.jobs} jobs{off}"
         return f"{self.verdict}; {classes}"
 
@@ -102,6 +106,15 @@ class FittedModel(Result):
         if self.modelled is None or self.replayed[ALL_JOBS].estimate == 0:
             return None
         return self.modelled[ALL_JOBS].estimate / self.replayed[ALL_JOBS].estimate - 1.0
+
+    @property
+    def beside(self) -> str:
+        """The model's mean wait beside the log's, in words."""
+        if self.difference is None:
+            return ""
+        if self.difference < FACTOR:
+            return f"off the log's by {self.difference:+.1%}"
+        return f"{digits(1.0 + self.difference)} times the log's"
 
     @property
     def agrees(self) -> bool | None:
@@ -165,7 +178,7 @@ class FittedModel(Result):
         lines = [f"fit of {self.jobs} jobs ({sum(self.skipped.values())} lines skipped), {self.seconds:.1f} s"]
         if self.difference is not None:
             place = "inside" if self.agrees else "outside"
-            lines.append(f"the model's mean wait is off the log's by {self.difference:+.1%}, {place} its interval")
+            lines.append(f"the model's mean wait is {self.beside}, {place} its interval")
         if self.why:
             lines.append(self.why)
         return "\n".join([self.verdict, *lines])
