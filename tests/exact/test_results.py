@@ -333,15 +333,15 @@ def test_fits_say_first_whether_they_were_accepted() -> None:
     assert refused.title.startswith(first)
     assert refused.headline.startswith(first)
     assert refused.footer.splitlines()[0] == first
-    assert refused.tables[0].title.startswith(f"{first}; tested under easy on weeks not seen")
-    assert refused.tables[0].columns == ("arrivals", "mean wait", "p95", "result")
-    assert refused.tables[0].rows[0][:2] == ("the log", "2 [1, 4]")
-    assert refused.tables[0].rows[1] == ("poisson", "3", "2 *", "3 of 4 missed")
-    assert refused.tables[0].rows[2] == ("batch", "-", "-", "no batches")
+    assert refused.candidates_summary.title.startswith(f"{first}; tested under easy on weeks not seen")
+    assert refused.candidates_summary.columns == ("arrivals", "mean wait", "p95", "result")
+    assert refused.candidates_summary.rows[0][:2] == ("the log", "2 [1, 4]")
+    assert refused.candidates_summary.rows[1] == ("poisson", "3", "2 *", "3 of 4 missed")
+    assert refused.candidates_summary.rows[2] == ("batch", "-", "-", "no batches")
     passed = fitted(3.0, accepted=True, candidates=(Candidate("poisson", (good,), (good,)),))
     assert passed.candidates[0].accepted
     assert passed.title.startswith("accepted; ")
-    assert passed.tables[0].rows[1] == ("poisson", "3", "accepted")
+    assert passed.candidates_summary.rows[1] == ("poisson", "3", "accepted")
 
 
 def check(model: Any = MODEL, known: KnownThreshold | None = None) -> Check:

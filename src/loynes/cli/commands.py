@@ -243,10 +243,13 @@ def _out_of_place(name: str, options: dict[str, Any], others: dict[str, type[Que
     flag = "[OTHER]" if name == "other" else flag_of(name, option_of(_owner(name), name))
     if LOG in options:
         return f"{flag}: means nothing for a log"
-    switch = next((one for one, other in others.items() if one in options or name in other.model_fields), LOG)
+    asked = next((one for one in others if one in options), "")
+    if asked and LOG not in _owner(name).model_fields:
+        return f"{flag}: means nothing with --{asked}"
+    switch = next((one for one, other in others.items() if name in other.model_fields), LOG)
     if switch == LOG:
         return f"{flag}: means something only for a log"
-    return f"{flag}: {'means nothing with' if switch in options else 'means something only with'} --{switch}"
+    return f"{flag}: means something only with --{switch}"
 
 
 def _owner(name: str) -> type[Question]:

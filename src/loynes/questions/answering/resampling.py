@@ -84,8 +84,8 @@ class LogRunner:
         """The question's own case, but for what is said otherwise: servers, policy, or a change."""
         question = self.question
         servers = other.pop("servers", None) or question.servers_of(self.recorded)
+        strictly = "policy" not in other  # of several policies, some have no use for a number
         policy = other.pop("policy", question.policy)
-        strictly = policy == question.policy
         inflation = 1.0 if question.inflation is None else question.inflation
         order = order_of(policy, self._numbers, inflation, strictly=strictly)
         return Case(int(servers), order, replace(question.changes, **other))

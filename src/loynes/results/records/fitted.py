@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -10,7 +11,7 @@ from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS
 from loynes.results.base import Result, SavedModel
 from loynes.results.files import check_writable, write_text
-from loynes.results.records.log_evaluation import digits
+from loynes.results.records.log_evaluation import digits, interval_text
 from loynes.results.table import Table
 from loynes.traces.burstiness import Burstiness
 
@@ -110,8 +111,8 @@ class FittedModel(Result):
     @property
     def beside(self) -> str:
         """The model's mean wait beside the log's, in words."""
-        if self.difference is None:
-            return ""
+        if self.difference is None or not math.isfinite(self.difference):
+            return "of another order than the log's"
         if self.difference < FACTOR:
             return f"off the log's by {self.difference:+.1%}"
         return f"{digits(1.0 + self.difference)} times the log's"
@@ -158,9 +159,9 @@ class FittedModel(Result):
     def candidates_summary(self) -> Table:
         """A row a candidate: the quantities on the weeks that it has not seen."""
         tested = next((one.checks for one in self.candidates if one.checks), ())
-        rows: list[tuple[Any, ...]] = [("the log", *(_shown(check.log) for check in tested), "")]
+        rows: list[tuple[Any, ...]] = [("the log", *(interval_text(check.log) for check in tested), "")]
         for one in self.candidates:
-            cells = [f"{check.model.estimate:.3g}{'' if check.passed else ' *'}" for check in one.checks]
+            cells = [f"{digits(check.model.estimate)}{'' if check.passed else ' *'}" for check in one.checks]
             result = "accepted" if one.accepted else one.why or f"{one.missed} of {len(one.checks + one.whole)} missed"
             rows.append((one.process, *(cells or ["-"] * len(tested)), result))
         columns = ("arrivals", *(check.name for check in tested), "result")
@@ -190,7 +191,3 @@ class FittedModel(Result):
             write_text(path, self.model.to_toml())
         else:
             super().save(path)
-
-
-def _shown(value: Estimate) -> str:
-    return f"{value.estimate:.3g} [{value.low:.3g}, {value.high:.3g}]"
