@@ -93,9 +93,9 @@ def accounting(lines: np.ndarray, path: Path) -> None:
         ".sge": "all.q:n{host}:users:u{user}:job:{job}:sge:0:{submit}:{start}:{end}:0:0:{run}:0.1:0.2:0.0:0:0:0:0:"
         "14232:0:0:0.0:0:0:0:0:135:95:NONE:defaultdepartment:mpi:{need}:0:0.1:0.2:0.3:-l h_rt=86400:0.0:NONE:0.0:0:0",
         ".jsonl": '{{"ClusterId": {job}, "ProcId": 0, "QDate": {submit}, "JobStartDate": {start}, '
-        '"JobCurrentStartDate": {start}, "CompletionDate": {end}, '
-        '"RemoteWallClockTime": {run}.0, "JobStatus": 4, "RequestCpus": {need}, '
-        '"RequestMemory": 2048, "Owner": "u{user}", "AcctGroup": "g", "ExitCode": 0, "CpusProvisioned": {need}}}',
+        '"JobCurrentStartDate": {start}, "CompletionDate": {end}, "RemoteWallClockTime": {run}.0, '
+        '"JobStatus": 4, "RequestCpus": {need}, "RequestMemory": 2048, "Owner": "u{user}", '
+        '"AcctGroup": "g", "ExitCode": 0, "CpusProvisioned": {need}}}',
         ".events": "-dt {submit}.00 -e submit_batch_job | -sim-walltime {run}.00 --uid=user{user} -J jobid_{job} -N 1 "
         "-n {need} -t 3-00:00:00 -q general -p general --mem=500G pseudo.job",
     }[path.suffix] + "\n"

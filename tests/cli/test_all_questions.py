@@ -65,6 +65,7 @@ SMALL: dict[str, list[dict[str, Any]]] = {
     ],
     "plan-log": [{"trace": MONTH, "servers": 12, "slo": ("mean(wait) <= 20000",), "resamples": 4, "probability": 0.7}],
     "compare-log": [{"trace": MONTH, "servers": 12, "policies": ("fcfs", "easy"), "resamples": 4}],
+    "sensitivity-log": [{"trace": MONTH, "servers": 12, "resamples": 3, "objective": "p95(wait)"}],
     "sweep-log": [{"trace": MONTH, "vary": {"servers": (12, 14)}, "run_times": 0.9, "resamples": 3, "servers": 12}],
     "fit": [{"trace": LOG, "classes": 3, "law": "exponential"}],
 }

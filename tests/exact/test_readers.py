@@ -14,7 +14,7 @@ import pytest
 import log_records as logs
 import loynes
 from loynes.errors import LoynesError, TraceError, UsageError
-from loynes.traces import jobs, trace
+from loynes.traces import cells, jobs, trace
 from loynes.traces.ledger import MALFORMED
 from loynes.traces.readers import alibaba, lsf, pbs, philly, sacct, sge, slurm_events, swf
 from loynes.traces.readers.register import readers
@@ -252,6 +252,28 @@ def test_selecting_keeps_jobs_together(tmp_path: Path) -> None:
     assert kept.skipped["of others"] == 4
     assert found.select(np.ones(found.jobs, dtype=bool)) is found
     assert found.select(found.need > 4).skipped[NOT_SELECTED] == 2
+
+
+@pytest.mark.parametrize("form", ["sacct", "pbs", "lsf", "sge", "csv", "helios", "openb", "pai"])
+def test_lines_one_by_one_are_read_as_all_at_once(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, options = logs.RECORDS[form]
+    plain = read(tmp_path, data, **options)
+    # Lines with other letters than ASCII are taken apart one by one: none, some, and all of them.
+    word = {"csv": b",a\n", "helios": b",u1,", "openb": b",LS,", "pai": b",ps,"}.get(form, b"ann")
+    other = data.replace(word, word[:1] + b"\xc3\xb6" + word[-1:])
+    assert other != data
+    some = read(tmp_path, other, **options, format=form)
+    monkeypatch.setattr(cells, "PIECE", 150)
+    pieces = read(tmp_path, other, **options, format=form)
+    monkeypatch.setattr(cells, "_LETTERS", 0)
+    every = read(tmp_path, other, **options, format=form)
+    for found in (some, pieces, every):
+        assert (found.hash, found.skipped, found.examples) == (plain.hash, plain.skipped, plain.examples)
+        np.testing.assert_array_equal(found.wait, plain.wait)
+        for name, units in plain.demand.items():
+            np.testing.assert_array_equal(found.demand[name], units)
+        for name in some.labels:
+            np.testing.assert_array_equal(found.labels[name], some.labels[name])
 
 
 def test_wrong_wishes(tmp_path: Path) -> None:

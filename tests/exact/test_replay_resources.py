@@ -10,6 +10,7 @@ import pytest
 from loynes.errors import UsageError
 from loynes.questions.replay import replay
 from loynes.traces.jobs import NEEDS_NONE
+from loynes.traces.read import read_trace
 from loynes.traces.trace import TOO_LARGE
 from trace_files import drawn, swf_text
 
@@ -65,3 +66,17 @@ def test_wrong_resources(tmp_path: Path) -> None:
     ):
         with pytest.raises(UsageError, match=says):
             replay(path, **options)
+
+
+def test_jobs_that_were_written_are_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "log.swf"
+    path.write_bytes(swf_text(drawn(100, blemishes=0.0)))
+    written = replay(path, servers=16)
+    several = replay(typed(tmp_path), resources={"cpu": 4, "gpu": 2})
+    for ending in ("csv", "parquet"):
+        written.save(tmp_path / f"one.{ending}")
+        assert read_trace(tmp_path / f"one.{ending}").hash == written.model.hash
+        several.save(tmp_path / f"several.{ending}")
+        again = read_trace(tmp_path / f"several.{ending}", resources=("cpu", "gpu"))
+        for name in ("cpu", "gpu"):
+            np.testing.assert_array_equal(again.demand[name], several.each[name])

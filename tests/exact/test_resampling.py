@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -200,6 +201,35 @@ def test_plans() -> None:
     assert scaled.answer > 1.0
     with pytest.raises(UsageError, match=r"met with probability .* the last that was tried; allow more with --most"):
         loynes.plan(MONTH, servers=10, slo="mean(wait) <= 1", resamples=4, most=11)
+
+
+def test_sensitivities_are_differences_of_replays() -> None:
+    """On 12 servers the step is one server; run times are stretched by 4% to both sides; a class of its own by name."""
+
+    def mean(servers: int = 12, factor: float = 1.0) -> float:
+        log = loynes.read_trace(MONTH)
+        stretched = replace(log, service=log.service * factor)
+        return loynes.replay(stretched, servers=servers, policy="easy").overall.wait.mean.estimate
+
+    found = loynes.sensitivity(MONTH, servers=12, policy="easy", resamples=3)
+    effects = {(one.lever, one.change): one.effect.estimate for one in found.effects}
+    assert effects["servers", "+1"] == pytest.approx(mean(13) - mean(), rel=1e-9)
+    assert effects["servers", "-1"] == pytest.approx(mean(11) - mean(), rel=1e-9)
+    assert effects["run times", "+1%"] == pytest.approx((mean(factor=1.04) - mean(factor=0.96)) / 8, rel=1e-9)
+    assert found.base.estimate == pytest.approx(mean(), rel=1e-12)
+    assert {name for name, _ in effects} >= {"jobs", "need of need 8", "jobs of need 1", "run times of need 4"}
+    sizes = [abs(one.effect.estimate) for one in found.effects]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_small_changes_of_a_class() -> None:
+    log = trace([0.0, 1.0, 2.0, 3.0, 4.0], need=[1, 2, 1, 1, 1])
+    names, group = ["one", "two"], np.array([0, 1, 0, 0, 0])
+    assert changed(log, Changes(stretched=(("two", 2.0),)), names, group)[0].service.tolist() == [60, 120, 60, 60, 60]
+    assert changed(log, Changes(wider=("one",)), names, group)[0].need.tolist() == [2, 2, 2, 2, 2]
+    rest, classes = changed(log, Changes(fewer=(("one", 2),)), names, group)
+    assert rest.submit.tolist() == [0.0, 1.0, 3.0]
+    assert classes.tolist() == [0, 1, 0]
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,8 @@ def question_command(name: str) -> Any:
     ordered = sorted(parameters.values(), key=lambda one: one.default is not inspect.Parameter.empty)
     run.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in ordered}
-    examples = "Examples:\n\n" + "\n\n".join(question.examples) if question.examples else None
+    lines = (*question.examples, *(others[LOG].examples if LOG in others else ()))
+    examples = "Examples:\n\n" + "\n\n".join(lines) if lines else None
     help_text = " ".join((question.__doc__ or "").partition("\n\n")[0].split())
     command = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
     command.command(name, help=help_text, epilog=examples)(run)
@@ -141,12 +142,12 @@ def _parameters(question: type[Question], switch: str = "") -> Parameters:
             parameters[name] = _parameter(name, Annotated[str if field.is_required() else str | None, about], default)
         elif option.asked:
             prefix = f"With --{switch}: " if switch and name != switch else ""
-            prefix = "Of a log: " if switch == LOG else prefix
-            parameters[name] = _parameter(name, _option(name, field, option, prefix))
+            panel = "Options for a log" if switch == LOG else None
+            parameters[name] = _parameter(name, _option(name, field, option, "" if panel else prefix, panel))
     return parameters
 
 
-def _option(name: str, field: Any, option: Option, prefix: str) -> Any:
+def _option(name: str, field: Any, option: Option, prefix: str, panel: str | None) -> Any:
     """No option has a default here: what is not given is left to the question."""
     from loynes.questions.asking.question import flag_of
 
@@ -158,7 +159,7 @@ def _option(name: str, field: Any, option: Option, prefix: str) -> Any:
     if option.written in ("list", "pairs"):
         kind = str
     many = option.written in ("repeated", "pairs")
-    about = typer.Option(flag, metavar=option.metavar, help=help_text, show_default=False)
+    about = typer.Option(flag, metavar=option.metavar, help=help_text, show_default=False, rich_help_panel=panel)
     return Annotated[list[kind] | None, about] if many else Annotated[kind | None, about]  # type: ignore[valid-type]
 
 
@@ -218,6 +219,8 @@ def _run(question: type[Question], given: dict[str, Any], others: dict[str, type
     for name in options:
         if name not in question.model_fields:
             raise UsageError(_out_of_place(name, options, others))
+    if LOG in options and common["changes"]:
+        raise UsageError("--set: changes a model; a log has --scale, --max-need, --without, --run-times, ...")
     warm_up(str(options.get("backend", "")))
     out = common["out"]
     if "path" in question.model_fields:
@@ -238,13 +241,13 @@ def _run(question: type[Question], given: dict[str, Any], others: dict[str, type
 
 def _out_of_place(name: str, options: dict[str, Any], others: dict[str, type[Question]]) -> str:
     """Why an option is refused: it belongs to another question of the same command."""
-    from loynes.questions.asking.question import flag_of, option_of
+    from loynes.questions.asking.question import flag_of, option_of, questions
 
     flag = "[OTHER]" if name == "other" else flag_of(name, option_of(_owner(name), name))
     if LOG in options:
         return f"{flag}: means nothing for a log"
     asked = next((one for one in others if one in options), "")
-    if asked and LOG not in _owner(name).model_fields:
+    if asked and any(name in one.model_fields and LOG not in one.model_fields for one in questions().values()):
         return f"{flag}: means nothing with --{asked}"
     switch = next((one for one, other in others.items() if name in other.model_fields), LOG)
     if switch == LOG:

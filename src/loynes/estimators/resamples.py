@@ -149,14 +149,15 @@ def data_interval(confidence: float, stretches: float, ahead: bool = False) -> E
 def wait_quantity(state: RecordedState, own: int, group: int, column: int) -> Quantity:
     """A column of the waits of a group of jobs (0: all), of which the first rows are the log itself."""
     values = state.waits[:, group, column]
+    mine = values[:own][~np.isnan(values[:own])]  # where jobs are left out, a group may have none in some of the runs
     mean_service = float(np.nanmean(state.waits[:own, group, RESPONSE] - state.waits[:own, group, WAIT]))
     if column >= NONE:
-        return Quantity(values[:own], values[own:], most=1.0)
+        return Quantity(mine, values[own:], most=1.0)
     statistic = (column - WAIT) % 6
     # Of an exponential service: mean, variance, percentiles.
     shape = (1.0, mean_service, *(-math.log1p(-q) for q in RANKS))[statistic]
     added = shape * mean_service if column < RESPONSE else 0.0
-    return Quantity(values[:own], values[own:], added)
+    return Quantity(mine, values[own:], added)
 
 
 def measures(

@@ -85,8 +85,9 @@ class Fit(AboutLog):
     seed: options.Seed = 1
 
     def answer(self, context: Context) -> FittedModel:
-        from loynes.questions.answering.candidates import classes_of_model, fitted_to
+        from loynes.questions.answering.candidates import fitted_to, refitted_wait
 
+        until = time.monotonic() + self.time
         context.progress(0.0, "reading")
         jobs, servers = self._jobs()
         measured = burstiness(jobs)
@@ -98,14 +99,18 @@ class Fit(AboutLog):
         self_made = (servers, self.classes, self.law, describe)
         order = self._order(jobs, servers)
         candidates: tuple[Candidate, ...] = ()
-        why, modelled = "not asked for", None
+        why, modelled, doubt = "not asked for", None, None
         if self.compare:
-            candidates, why = self._tried(jobs, self_made, order, context)
+            candidates, why = self._tried(jobs, self_made, order, until, context)
         process = _chosen(candidates, fallback)
         fitted = fitted_to(jobs, process, *self_made)
         if self.compare:
             modelled, unstable = self._modelled(jobs, fitted, order)
             why = unstable or why
+            if modelled is not None and candidates:
+                doubt = refitted_wait(
+                    jobs, process, self_made, order, modelled[ALL_JOBS], self.confidence, self.seed, until
+                )  # fmt: skip
         accepted = any(one.accepted for one in candidates) if self.compare else None
         return FittedModel(
             model=fitted.model,
@@ -120,10 +125,10 @@ class Fit(AboutLog):
             candidates=candidates,
             replayed=self._replayed(jobs, fitted, servers, order),
             modelled=modelled,
+            doubt=doubt,
             why=why,
             confidence=self.confidence,
             seed=self.seed,
-            warnings=classes_of_model(fitted.model, self.classes),
         )
 
     def _jobs(self) -> tuple[Trace, int]:
@@ -149,13 +154,12 @@ class Fit(AboutLog):
         return replace(order, inflation=inflation_of(jobs)) if order.rule.believes_run_times else order
 
     def _tried(
-        self, jobs: Trace, self_made: tuple[Any, ...], order: Order, context: Context
+        self, jobs: Trace, self_made: tuple[Any, ...], order: Order, until: float, context: Context
     ) -> tuple[tuple[Candidate, ...], str]:
         """Candidates until one is accepted, and why there are none."""
         from loynes.questions.answering.candidates import NAMES, held_out
         from loynes.traces.resampling import alternate_weeks, days_of
 
-        began = time.monotonic()
         try:
             first, second = alternate_weeks(jobs, days_of(jobs.submit, jobs.source))
             part = context.part(0.0, 0.1)
@@ -166,7 +170,7 @@ class Fit(AboutLog):
         names = NAMES if self.arrivals == "auto" else (self.arrivals,)
         tried: list[Candidate] = []
         for number, name in enumerate(names):
-            if tried and time.monotonic() - began > self.time:
+            if tried and time.monotonic() > until:
                 tried.append(Candidate(name, why=LATE))
                 continue
             context.progress(0.2 + 0.8 * number / len(names), f"trying {name}")
@@ -214,12 +218,12 @@ class Fit(AboutLog):
 
 
 def _chosen(candidates: tuple[Candidate, ...], fallback: str) -> str:
-    """The one that is accepted, else the one that misses the least, the simplest of several."""
+    """The one that is accepted, else the one that misses the fewest checks, of several the nearest to the mean wait."""
     tested = [one for one in candidates if one.checks]
     if not tested:
         return fallback
     accepted = [one for one in tested if one.accepted]
-    return (accepted[0] if accepted else min(tested, key=lambda one: one.missed)).process
+    return (accepted[0] if accepted else min(tested, key=lambda one: (one.missed, one.off))).process
 
 
 def _log_mean(wait: np.ndarray[Any, np.dtype[np.float64]], confidence: float) -> Estimate:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field
 
@@ -35,7 +35,7 @@ class PlanLog(OnResamples):
 
     The probability is about the log: had it been recorded at another time, or longer, another size might have come out.
     It is estimated from resamples (docs/logs.md), and it is at least so high where there are several objectives.
-    `vary` is "servers", or "scale": how many times the jobs the cluster can take.
+    `vary` is "servers", one of the resources, or "scale": how many times the jobs the cluster can take.
     """
 
     command: ClassVar[str] = "plan-log"
@@ -47,7 +47,7 @@ class PlanLog(OnResamples):
         BeforeValidator(texts_of),
         Option("'p95(wait) <= 600', 'P(wait[T1] > 60) <= 0.01'. Repeatable.", "OBJECTIVE", written="repeated"),
     ] = ()
-    vary: Annotated[Literal["servers", "scale"], Option("What may change.", "servers|scale")] = "servers"
+    vary: Annotated[str, Option("What may change.", "servers|scale|RESOURCE")] = "servers"
     most: Annotated[float | None, Field(gt=0), Option("Where to give up.", default="16 times the least possible")] = (
         None
     )
@@ -120,21 +120,24 @@ class Search:
 
     def __post_init__(self) -> None:
         self._exceeds = tuple(sorted({x for one in self.objectives for x in one.exceeds}))
-        work, span, largest = self.runner.offered()
         question, runner = self.question, self.runner
-        if question.vary == "servers":
+        kinds = [name for name, _ in runner.case().units]
+        if question.vary not in (*kinds, "scale"):
+            raise UsageError(f"vary {question.vary!r}: must be one of {', '.join([*kinds, 'scale'])}")
+        work, span, largest = runner.offered("" if question.vary == "scale" else question.vary)
+        if question.vary != "scale":
             least = max(largest, math.ceil(work / span / FULL), 1)
             last = int(question.most or MOST_TIMES * least)
             if last < least:
                 raise UsageError(
-                    f"most {last}: at least {least} servers are needed (a job needs {largest}, "
+                    f"most {last}: at least {least} {question.vary} are needed (a job needs {largest}, "
                     f"{work / span:.6g} are busy on average)"
                 )
             self._value, self._last = lambda k: float(least + k), last - least
             self._stride = max(1, least // 16)
         else:
-            servers = question.servers_of(runner.recorded)
-            most = min(question.most or math.inf, FULL * servers * span / (work / question.scale))
+            shares = [runner.offered(name)[0] / span / count for name, count in runner.case().units]
+            most = min(question.most or math.inf, FULL * question.scale / max(shares))
             steps = int(most / SCALE_STEP)
             if steps < 1:
                 raise UsageError(f"most {most:g}: must be at least {SCALE_STEP:g}")
@@ -160,7 +163,7 @@ class Search:
         if value not in self.tried:
             number = len(self.tried) + 1
             part = self.context.part(1.0 - 1.0 / number, 0.0, f"{number}: {self.question.vary} {value:g}")
-            change: dict[str, Any] = {self.question.vary: int(value) if self.question.vary == "servers" else value}
+            change: dict[str, Any] = {self.question.vary: value if self.question.vary == "scale" else int(value)}
             outcome = self.runner.run(self.runner.case(**change), part, self._exceeds)
             self.outcomes[value] = outcome
             missed = sum(1.0 - chance_of(one, self.runner, outcome) for one in self.objectives)

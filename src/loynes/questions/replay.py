@@ -5,35 +5,21 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from loynes.errors import TraceError, UsageError
 from loynes.execution.context import Context
 from loynes.model.cluster import MOST_SERVERS
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask
-from loynes.questions.asking.logs import AboutLog
+from loynes.questions.asking.logs import AboutLog, ResourcesOption
 from loynes.questions.asking.options import Option, PolicyOption
 from loynes.results.records.replay import Replay
 from loynes.traces.jobs import NEEDS_NONE
 from loynes.traces.trace import TOO_LARGE, Trace
-from loynes.traces.units import resource_named
 
 WINDOWS = 24
 MOST_WINDOWS = 100_000
-MOST_UNITS = 2**53
-
-
-def _resources_of(given: object) -> object:
-    """cpu=640,gpu=64, or one of them at a time."""
-    texts = [given] if isinstance(given, str) else given
-    if isinstance(texts, list | tuple):
-        texts = [part for text in texts for part in str(text).split(",")]
-    pairs = options.pairs_of(texts, like="NAME=COUNT")
-    for name, count in pairs.items():
-        if not str(count).isdecimal() or not 1 <= int(count) <= MOST_UNITS:
-            raise ValueError(f"{name}={count}: must be a whole number of at least 1")
-    return {resource_named(name): int(count) for name, count in pairs.items()}
 
 
 class AskReplay(AboutLog):
@@ -58,13 +44,7 @@ class AskReplay(AboutLog):
     classes: Annotated[str | None, Option("Classes by a column of the log: queue, user, ...", "LABEL", flag="--by")] = (
         None
     )
-    resources: Annotated[
-        dict[str, int],
-        BeforeValidator(_resources_of),
-        Option(
-            "Instead of servers: so many of each, of what the log tells of. Repeatable.", "NAME=COUNT", written="pairs"
-        ),
-    ] = Field(default_factory=dict)
+    resources: ResourcesOption = Field(default_factory=dict)
     policy: PolicyOption = "fcfs"
     inflation: Annotated[
         float | None,
@@ -113,12 +93,7 @@ class AskReplay(AboutLog):
 
     def _on_resources(self, recorded: Trace) -> tuple[Trace, int]:
         """The jobs that fit, and how much there is of the first resource."""
-        if self.servers is not None or self.unit is not None:
-            raise UsageError("resources: say how many there are of each; servers and unit are for one kind alone")
-        for name in self.resources:
-            if name not in recorded.demand:
-                told = ", ".join(recorded.demand) or "none"
-                raise UsageError(f"resource {name!r}: {recorded.source} does not tell of it; it tells of: {told}")
+        self.check_resources(recorded, self.resources)
         need = np.array([recorded.demand[name] for name in self.resources])
         jobs = recorded.select(np.any(need > 0, axis=0), NEEDS_NONE)
         need = np.array([jobs.demand[name] for name in self.resources])

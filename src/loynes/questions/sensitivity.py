@@ -37,6 +37,7 @@ class AskSensitivity(Question):
     """
 
     command: ClassVar[str] = "sensitivity"
+    for_log: ClassVar[str] = "sensitivity_log"
     examples: ClassVar[tuple[str, ...]] = (
         "loynes sensitivity five-class-exponential --load 0.75",
         "loynes sensitivity five-class-exponential --load 0.75 --objective 'p95(wait[T1])' -o levers.html",

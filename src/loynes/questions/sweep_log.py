@@ -14,8 +14,8 @@ from loynes.questions.asking.options import Option, axes_of
 from loynes.questions.asking.resampled import OnResamples
 from loynes.results.records.log_cases import LogSweep
 
-# What may be varied; names are those of the options.
-AXES = ("servers", "policy", "scale", "max_need", "run_times", "limits")
+# What may be varied besides servers, or resources; names are those of the options.
+AXES = ("policy", "scale", "max_need", "run_times", "limits")
 MOST_CASES = 1000
 
 
@@ -39,9 +39,10 @@ class SweepLog(OnResamples):
     def answer(self, context: Context) -> LogSweep:
         from loynes.questions.answering.resampling import LogRunner, cases_result
 
+        possible = (*(self.resources or ("servers",)), *AXES)
         for name in self.vary:
-            if name not in AXES:
-                raise UsageError(f"vary {name!r}: of a log, must be one of {', '.join(AXES)}")
+            if name not in possible:
+                raise UsageError(f"vary {name!r}: of a log, must be one of {', '.join(possible)}")
         if not self.vary:
             raise UsageError("nothing to sweep: give something to vary, such as servers=96:128:8")
         if (count := math.prod(len(values) for values in self.vary.values())) > MOST_CASES:

@@ -59,7 +59,7 @@ def _tiles(result: FittedModel) -> list[Tile]:
     if result.difference is not None:
         sign = "+" if result.difference > 0 else "−"
         detail = "inside the log's interval" if result.agrees else "outside the log's interval"
-        small = result.difference < FACTOR
+        small = result.difference <= FACTOR
         off = f"{sign}{percent(abs(result.difference))}" if small else about(1.0 + result.difference)
         tiles.append(Tile("off by" if small else "times the log's", off, detail))
     return [*tiles, Tile("squared cv of gaps", about(result.arrivals.gap_cv2), "1: as Poisson arrivals")]

@@ -7,12 +7,15 @@ import math
 from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS
 from loynes.report.content import Content, Grid, Sure, Tile, page_for
+from loynes.report.sensitivity import effects_grid, effects_tiles
 from loynes.report.waits import extremes, how_of, losses, typical, wait_tiles
 from loynes.report.words import about, between, count, duration, percent, sentence
 from loynes.results.charts.logs import case_charts, charts, plan_charts
+from loynes.results.charts.sensitivity import charts as effects_charts
 from loynes.results.records.log_cases import LogCases, LogComparison, LogSweep
 from loynes.results.records.log_evaluation import LogEvaluation
 from loynes.results.records.log_plan import LogPlan
+from loynes.results.records.sensitivity import LogSensitivity
 from loynes.results.tables import system_table
 
 DATA = (
@@ -87,6 +90,23 @@ def sweep_content(result: LogSweep) -> Content:
 @page_for(LogComparison)
 def comparison_content(result: LogComparison) -> Content:
     return _cases(result, "compare")
+
+
+@page_for(LogSensitivity)
+def sensitivity_content(result: LogSensitivity) -> Content:
+    return Content(
+        kind="sensitivity",
+        title=result.title,
+        facts=[count(result.model.servers, "server"), f"under {result.policy}", count(result.days, "day")],
+        summary=[sentence(result.statement), "Times are in seconds."],
+        tiles=effects_tiles(result, result.confidence),
+        charts=effects_charts(result, result.confidence),
+        grids=[effects_grid(result)],
+        sure=Sure([DATA, DIFFERENCES, ASSUMED]),
+        how=how_of(
+            result, ("log", result.model.source), method="resampled log", confidence=result.confidence, jobs=result.jobs
+        ),
+    )
 
 
 def _cases(result: LogCases, kind: str) -> Content:

@@ -6,6 +6,7 @@ not plain (other letters than ASCII, quotes, another number of fields) are taken
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import overload
 
@@ -19,6 +20,8 @@ from loynes.traces.trace import Array
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 
+PIECE = 1 << 19  # bytes at a time
+ROWS = 1 << 13  # words at a time
 MOST_DIGITS = 15  # so many digits are exact in a double
 _NEWLINE, _RETURN, _MINUS, _POINT, _ZERO, _QUOTE, _LETTERS = 10, 13, 45, 46, 48, 34, 128
 
@@ -28,6 +31,9 @@ MOST_LETTERS = 256
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 # The letters that count of eight, by how many a word has.
 _MASKS = np.array([(1 << 8 * count) - 1 for count in range(9)], dtype="<u8")
+
+
+_UP_TO = np.arange(PIECE)
 
 
 class Cells(Sequence[str]):
@@ -100,6 +106,22 @@ class Cells(Sequence[str]):
         """The words of these rows alone."""
         return Cells(self._data, self._begin[rows], self._end[rows])
 
+    def parts(self, mark: str, count: int, ledger: Ledger) -> list[Cells]:
+        """So many parts of every word, between marks; what a word does not have is empty."""
+        pieces = []
+        for row in range(0, len(self), ROWS):
+            begin, end = self._begin[row : row + ROWS], self._end[row : row + ROWS]
+            lengths = end - begin
+            lines = np.full(int(lengths.sum()) + 2 * len(begin), _NEWLINE, dtype=np.uint8)
+            there = np.cumsum(lengths + 2) - (lengths + 2)
+            lines[there] = ord("x")  # no line is blank
+            lines[_each(there + 1, lengths)] = self._bytes[_each(begin, lengths)]
+            pieces.append(lines.tobytes())
+        width = max(count, self[0].count(mark) + 1) if len(self) else count  # as most have, probably
+        found = Lines(b"".join(pieces), mark, width, lambda text: (text.split(mark) + [""] * width)[:width], ledger)
+        first, *others = (found.column(i) for i in range(count))
+        return [Cells(first._data, first._begin + 1, first._end), *others]
+
     @property
     def lengths(self) -> Ints:
         return self._end - self._begin
@@ -160,9 +182,14 @@ class Lines:
     """The lines of a file from a place on, and their fields.
 
     Between fields is any of the `marks`; a plain line has `width` fields. Where not all of them are wanted, `wanted`
-    says which, and what each begins with, which is cut off; -1: plain lines do not have it. `apart` takes the text of a
-    line that is not plain, and gives its (wanted) fields, or what is wrong with it and what would be right. Lines that
-    hold only blanks do not count.
+    says which, and what each begins with, which is cut off; -1: plain lines do not have it. Fields that are listed in
+    `exactly` are what is said there, in plain lines. `apart` takes the text of a
+    line that is not plain, and gives its (wanted) fields, or what is wrong with it and what would be right, or nothing
+    if it has counted the line itself. Lines with something `peculiar` in them are not plain. Lines that hold only
+    blanks do not count.
+
+    The file is read in pieces that stay in the processor's cache, and of each the wanted fields are kept, column by
+    column: whatever is done with a column later goes through memory in order.
     """
 
     def __init__(
@@ -177,111 +204,146 @@ class Lines:
         line: int = 1,
         quotes: bool = False,
         comment: str = "",
+        peculiar: bytes = b"",
         wanted: Sequence[tuple[int, bytes]] | None = None,
+        exactly: Sequence[tuple[int, bytes]] = (),
     ) -> None:
-        self.width, self.damaged = width, list[tuple[int, str, str]]()
+        self._exactly = exactly
+        self._marks, self._width, self._apart, self._ledger = marks, width, apart, ledger
+        self._quotes, self._comment, self._peculiar = quotes, comment, peculiar
         self._wanted = [(k, b"") for k in range(width)] if wanted is None else list(wanted)
-        self._data, self._begin = data, begin
-        letters = np.frombuffer(data, dtype=np.uint8)[begin:]
-        self._marks, ends, stops = _places(data, marks, begin)
-        first, starts = (np.concatenate([[0], last[:-1] + 1]).astype(np.int64)[: len(ends)] for last in (ends, stops))
-        odd = ends - first + 1 != width
-        if quotes:
-            odd[np.searchsorted(stops, np.flatnonzero(letters == _QUOTE))] = True
-        if not data.isascii():
-            odd[np.searchsorted(stops, np.flatnonzero(letters >= _LETTERS))] = True
-        if comment:
-            odd |= letters[np.minimum(starts, len(letters) - 1)] == ord(comment)
-        self._returns = b"\r" in data
-        self._first, self._starts = first[~odd], starts[~odd]
-        odd[np.flatnonzero(~odd)[~self._begin_right()]] = True
-        regular = np.flatnonzero(~odd)
-        self._first, self._starts = first[regular], starts[regular]
-        self._extra = bytearray()
-        self._odd: list[list[int]] = []
-        others, self.records = [], len(regular)
-        for i in np.flatnonzero(odd).tolist():
-            text = self._text(begin + int(starts[i]), begin + int(stops[i]), ledger)
-            if not text.strip() or (comment and text.startswith(comment)):
-                continue
-            self.records += 1
-            fields = apart(text)
-            if isinstance(fields, tuple):
-                self.damaged.append((line + i, *fields))
-            elif fields is not None:
-                self._keep(fields)
-                others.append(i)
-        rows = np.concatenate([regular, np.array(others, dtype=np.int64)])
-        self._order = np.argsort(rows, kind="stable") if others else None
-        self.place = line + (rows if self._order is None else rows[self._order])
-        self._whole = b"".join([data, self._extra, bytes(8)])
-
-    def _begin_right(self) -> NDArray[np.bool_]:
-        """Which lines have, in every wanted field, what it must begin with."""
-        right = np.ones(len(self._first), dtype=np.bool_)
-        if len(self._data) < 8 or not any(beginning for _, beginning in self._wanted):
-            return right
-        for k, beginning in self._wanted:
-            if k < 0 or not beginning:
-                continue
-            begin, end = self._bounds(k)
-            right &= end - begin >= len(beginning)
-            for place in range(0, len(beginning), 8):
-                part = beginning[place : place + 8]
-                found = _eights(self._data, begin + (self._begin + place))
-                right &= (found & _MASKS[len(part)]) == int.from_bytes(part, "little")
-        return right
-
-    def _text(self, begin: int, end: int, ledger: Ledger) -> str:
-        piece = self._data[begin:end]
-        try:
-            return piece.decode("utf-8").rstrip("\r")
-        except UnicodeDecodeError:
-            text = piece.decode("utf-8", "replace").rstrip("\r")
-            if text.strip():
-                ledger.repair(NOT_UTF_8)
-            return text
-
-    def _keep(self, fields: list[str]) -> None:
-        """Fields that were taken apart, written down behind the file."""
-        bounds = [len(self._data) + len(self._extra)]
-        for field in fields:
-            self._extra += field.encode("utf-8", "replace")
-            bounds.append(len(self._data) + len(self._extra))
-        self._odd.append(bounds)
-
-    def _bounds(self, k: int) -> tuple[Ints, Ints]:
-        """Where a field of the plain lines begins and ends."""
-        begin = self._starts if k == 0 else self._marks[self._first + (k - 1)] + 1
-        return begin, self._marks[self._first + k]
+        self.records, self.damaged = 0, list[tuple[int, str, str]]()
+        self._kept: list[list[bytes]] = [[] for _ in self._wanted]
+        self._lengths: list[list[Ints]] = [[] for _ in self._wanted]
+        places = [np.empty(0, dtype=np.int64)]
+        while begin < len(data):
+            end = data.find(b"\n", begin + PIECE) + 1 or len(data)
+            places.append(self._read(data[begin:end], line))
+            line += data.count(b"\n", begin, end)
+            begin = end
+        self.place = np.concatenate(places)
 
     def column(self, i: int) -> Cells:
         """The i-th wanted field of every line that could be taken apart, in the file's order."""
-        k, beginning = self._wanted[i]
-        begin, end = (self._starts, self._starts) if k < 0 else self._bounds(k)
-        if k == self.width - 1 and self._returns and len(end):
-            letters = np.frombuffer(self._data, dtype=np.uint8)[self._begin :]
+        lengths = np.concatenate([np.empty(0, dtype=np.int64), *self._lengths[i]])
+        end = np.cumsum(lengths)
+        return Cells(b"".join([*self._kept[i], bytes(8)]), end - lengths, end)
+
+    def _read(self, data: bytes, line: int) -> Ints:
+        """Keep the fields of a piece of the file, whose first line has this number; the numbers of its lines."""
+        letters = np.frombuffer(data, dtype=np.uint8)
+        marks, ends, stops = _places(data, self._marks)
+        first, starts = (np.concatenate([[0], last[:-1] + 1]).astype(np.int64)[: len(ends)] for last in (ends, stops))
+        odd = ends - first + 1 != self._width
+        if self._quotes:
+            odd[np.searchsorted(stops, np.flatnonzero(letters == _QUOTE))] = True
+        if not data.isascii():
+            odd[np.searchsorted(stops, np.flatnonzero(letters >= _LETTERS))] = True
+        if self._comment:
+            odd |= letters[np.minimum(starts, len(letters) - 1)] == ord(self._comment)
+        if self._peculiar and self._peculiar in data:
+            found = [match.start() for match in re.finditer(re.escape(self._peculiar), data)]
+            odd[np.searchsorted(stops, found)] = True
+        bounds = self._bounds(data + bytes(8), marks, first, starts, odd)
+        regular = np.flatnonzero(~odd)
+        others, extra, written = list[int](), bytearray(), list[list[int]]()
+        for i in np.flatnonzero(odd).tolist():
+            fields = self._fields(data[int(starts[i]) : int(stops[i])], line + i)
+            if fields is not None:
+                # Fields that were taken apart are written down behind the piece.
+                places = [len(data) + len(extra)]
+                for field in fields:
+                    extra += field.encode("utf-8", "replace")
+                    places.append(len(data) + len(extra))
+                written.append(places)
+                others.append(i)
+        self.records += len(regular)
+        rows = np.concatenate([regular, np.array(others, dtype=np.int64)])
+        order = np.argsort(rows, kind="stable") if others else None
+        whole = np.frombuffer(data + bytes(extra), dtype=np.uint8) if extra else letters
+        apart = np.array(written, dtype=np.int64).reshape(-1, len(self._wanted) + 1)
+        for i, (begin, end) in enumerate(bounds):
+            begin, end = begin[regular], end[regular]
+            if order is not None:
+                begin = np.concatenate([begin, apart[:, i]])[order]
+                end = np.concatenate([end, apart[:, i + 1]])[order]
+            lengths = end - begin
+            self._kept[i].append(whole[_each(begin, lengths)].tobytes())
+            self._lengths[i].append(lengths)
+        return line + (rows if order is None else rows[order])
+
+    def _bounds(
+        self, data: bytes, marks: Ints, first: Ints, starts: Ints, odd: NDArray[np.bool_]
+    ) -> list[tuple[Ints, Ints]]:
+        """Where every wanted field begins and ends, of all lines; those are odd that do not begin as they must."""
+        found = []
+        for k, text in self._exactly:
+            begin, end = self._field(k, data, marks, first, starts)
+            odd |= (end - begin != len(text)) | ~_begin_with(text, data, begin)
+        for k, beginning in self._wanted:
+            begin, end = self._field(k, data, marks, first, starts)
+            if k >= 0 and beginning:
+                odd |= (end - begin < len(beginning)) | ~_begin_with(beginning, data, begin)
+                begin = begin + len(beginning)
+            found.append((begin, end))
+        return found
+
+    def _field(self, k: int, data: bytes, marks: Ints, first: Ints, starts: Ints) -> tuple[Ints, Ints]:
+        """Where the k-th field of every line would begin and end, were all lines plain."""
+        if k < 0:
+            return starts, starts
+        most = len(marks) - 1
+        begin = starts if k == 0 else marks[np.minimum(first + (k - 1), most)] + 1
+        end = marks[np.minimum(first + k, most)]
+        if k == self._width - 1:
+            letters = np.frombuffer(data, dtype=np.uint8)
             while (ended := (end > begin) & (letters[np.maximum(end - 1, 0)] == _RETURN)).any():
                 end = end - ended
-        begin, end = begin + self._begin + (len(beginning) if k >= 0 else 0), end + self._begin
-        if self._order is not None:
-            bounds = np.array(self._odd, dtype=np.int64).reshape(-1, len(self._wanted) + 1)
-            begin = np.concatenate([begin, bounds[:, i]])[self._order]
-            end = np.concatenate([end, bounds[:, i + 1]])[self._order]
-        return Cells(self._whole, begin, end)
+        return begin, end
+
+    def _fields(self, piece: bytes, line: int) -> list[str] | None:
+        """The fields of a line that is not plain, if it has any."""
+        text = piece.decode("utf-8", "replace").rstrip("\r")
+        if not text.strip():
+            return None
+        if "\N{REPLACEMENT CHARACTER}" in text and not _is_utf_8(piece):
+            self._ledger.repair(NOT_UTF_8)
+        if self._comment and text.startswith(self._comment):
+            return None
+        self.records += 1
+        fields = self._apart(text)
+        if isinstance(fields, tuple):
+            self.damaged.append((line, *fields))
+            return None
+        return fields
 
 
-def _places(data: bytes, marks: str, begin: int) -> tuple[Ints, Ints, Ints]:
+def _each(begin: Ints, lengths: Ints) -> Ints:
+    """The places of all letters of words that begin there and have so many."""
+    places = np.repeat(begin - (np.cumsum(lengths) - lengths), lengths)
+    places += _UP_TO[: len(places)] if len(places) <= len(_UP_TO) else np.arange(len(places))
+    return places
+
+
+def _begin_with(text: bytes, data: bytes, begin: Ints) -> NDArray[np.bool_]:
+    """At which places a text is, if so much is left there."""
+    right = np.ones(len(begin), dtype=np.bool_)
+    for place in range(0, len(text), 8):
+        part = text[place : place + 8]
+        right &= (_eights(data, begin + place) & _MASKS[len(part)]) == int.from_bytes(part, "little")
+    return right
+
+
+def _places(data: bytes, marks: str) -> tuple[Ints, Ints, Ints]:
     """Where marks and line ends are, which of these are line ends, and where."""
     table = bytearray(256)
     for mark in marks.encode():
         table[mark] = 1
     table[_NEWLINE] = 1
-    size = len(data) - begin
-    places = np.flatnonzero(np.frombuffer(data.translate(bytes(table)), dtype=np.bool_)[begin:])
-    ends = np.flatnonzero(np.frombuffer(data, dtype=np.uint8)[begin:][places] == _NEWLINE)
-    if size and data[-1] != _NEWLINE:  # the last line ends with the file
-        ends, places = np.append(ends, len(places)), np.append(places, size)
+    places = np.flatnonzero(np.frombuffer(data.translate(bytes(table)), dtype=np.bool_))
+    ends = np.flatnonzero(np.frombuffer(data, dtype=np.uint8)[places] == _NEWLINE)
+    if data and data[-1] != _NEWLINE:  # the last line ends with the file
+        ends, places = np.append(ends, len(places)), np.append(places, len(data))
     return places, ends, places[ends]
 
 

@@ -27,6 +27,11 @@ class Changes:
     run_times: float = 1.0  # every run time, times this
     limits: float = 1.0  # every requested time, times this; jobs that run longer are ended then
     to_night: tuple[str, ...] = ()  # jobs of these classes that come by day come when the night begins
+    # By a little, for sensitivities: run times of a class times a factor; one of so many jobs of a class left out; jobs
+    # of a class on one more server.
+    stretched: tuple[tuple[str, float], ...] = ()
+    fewer: tuple[tuple[str, int], ...] = ()
+    wider: tuple[str, ...] = ()
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -51,7 +56,15 @@ def changed(
         trace, group = rows_of(trace, kept), group[kept]
         if trace.jobs == 0:
             raise TraceError(f"{trace.source}: no job is left without {name}")
+    for name, every in changes.fewer:
+        chosen = _chosen(trace, name, names, group)
+        kept = ~(chosen & (np.cumsum(chosen) % every == 0))
+        trace, group = rows_of(trace, kept), group[kept]
     service, need, requested = trace.service, trace.need, trace.requested
+    for name, factor in changes.stretched:
+        service = np.where(_chosen(trace, name, names, group), service * factor, service)
+    for name in changes.wider:
+        need = need + _chosen(trace, name, names, group)
     if changes.run_times != 1.0:
         service = service * changes.run_times
     if changes.max_need is not None:

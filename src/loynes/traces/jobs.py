@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.errors import UsageError
-from loynes.traces.cells import Cells
 from loynes.traces.gather import gather
 from loynes.traces.ledger import Ledger, quoted
 from loynes.traces.readers.register import Asked
@@ -224,7 +223,6 @@ def label_of(words: Words) -> NDArray[Any]:
     """One value a job: numbers stay, all else is text."""
     if isinstance(words, np.ndarray) and words.dtype.kind in "iufbU":
         return words
-    texts, code = distinct(words) if isinstance(words, Cells) else ([str(word) for word in words], None)
+    texts, code = distinct([str(word) for word in words] if isinstance(words, np.ndarray) else words)
     wide = 4 * len(words) * max(map(len, texts), default=0) > WIDE
-    labels = np.array(texts, dtype=np.object_ if wide else np.str_)
-    return labels if code is None else labels[code]
+    return np.array(texts, dtype=np.object_ if wide else np.str_)[code]

@@ -20,7 +20,7 @@ from loynes.traces.trace import Trace
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-ROUNDS = 60
+ROUNDS = 40
 # A gain of log-likelihood, relative, that ends the rounds.
 SETTLED = 1e-6
 # A bin has about so many jobs, and is at least a minute and at most an hour long.

@@ -97,11 +97,11 @@ def distinct(words: Words) -> tuple[list[str], NDArray[np.int64]]:
     if isinstance(words, Cells):
         code, first = words.codes()
         return [words[i] for i in first.tolist()], code
-    number_of: dict[str, int] = {}
-    for word in _texts(words):
-        if word not in number_of:
-            number_of[word] = len(number_of)
-    return list(number_of), np.fromiter(map(number_of.__getitem__, _texts(words)), np.int64, len(words))
+    texts = _texts(words)
+    if len(texts) and texts.count(texts[0]) == len(texts):
+        return [texts[0]], np.zeros(len(texts), dtype=np.int64)
+    number_of = {word: i for i, word in enumerate(dict.fromkeys(texts))}
+    return list(number_of), np.fromiter(map(number_of.__getitem__, texts), np.int64, len(texts))
 
 
 def by_distinct_word(words: Words, reader: Callable[[str], float]) -> tuple[Array, Bad]:
@@ -124,10 +124,18 @@ def which(words: Words, test: Callable[[str], bool]) -> Bad:
 
 def numbered(*columns: Words) -> NDArray[np.int64]:
     """The same number, from 0, for rows that are equal in all these columns."""
-    number, *others = (words.codes()[0] if isinstance(words, Cells) else distinct(words)[1] for words in columns)
+    number, *others = map(_codes, columns)
     for code in others:
         number = np.unique(number * (code.max(initial=0) + 1) + code, return_inverse=True)[1].reshape(-1)
     return number
+
+
+def _codes(words: Words) -> NDArray[np.int64]:
+    if isinstance(words, Cells):
+        return words.codes()[0]
+    if isinstance(words, np.ndarray) and words.dtype.kind == "f":
+        return np.unique(words, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return distinct(words)[1]
 
 
 def stamps_of(words: Words) -> tuple[Array, Bad, Bad, Bad]:

@@ -342,7 +342,8 @@ def run_classes(
 ) -> tuple[Array, Array]:
     """The same for jobs whose needs are those of their classes, `demand`: [class, kind]."""
     count = len(arrival)
-    observations = new_observations(len(demand), len(units), 1.0, count)
+    # Every job has a row; nothing is summed up by class, of which there may be as many as jobs.
+    observations = new_observations(1, len(units), 1.0, count)
     floor = floor_for(policy, np.asarray(units, np.int64), len(demand))
     # One more job, at the end of time, lets all others end.
     arrivals = Arrivals(
@@ -358,8 +359,8 @@ def run_classes(
         before = observations.time.copy()
         while i <= count and floor.clock[0] < until:
             i = run_events(
-                policy, option, floor, arrivals, i, count + 1, float(until), demand, 0, 0, count, bool(until < np.inf),
-                observations, nothing, state,
+                policy, option, floor, arrivals, i, count + 1, float(until), demand, 0, count, count,
+                bool(until < np.inf), observations, nothing, state,
             )  # fmt: skip
             if floor.counts[SPARE] == 0:
                 floor = larger(floor)

@@ -8,12 +8,13 @@ than what a log of that length determines.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from loynes.errors import TraceError
+from loynes.errors import LoynesError, TraceError
 from loynes.estimate import Estimate, mean_of
 from loynes.estimators.measures import ALL_JOBS
 from loynes.estimators.resamples import Quantity
@@ -32,13 +33,16 @@ from loynes.results.records.fitted import CheckedMetric
 from loynes.traces.burstiness import burstiness
 from loynes.traces.modelling import arrival_table_of, class_tables, cycle_table, more_phases, session_table
 from loynes.traces.phases import phases_table
-from loynes.traces.resampling import DAY, Days, choose_days
+from loynes.traces.resampling import DAY, Days, choose_days, days_of, resample
 from loynes.traces.sessions import sessions_of
-from loynes.traces.trace import Trace
+from loynes.traces.trace import Trace, rows_of
 
 # Resamples of the second half, and replicas of a model, that a test takes.
 RESAMPLES = 60
 REPLICAS = 12
+# Resamples that a model is fitted to again, to see how far its parameters are known.
+REFITS = 8
+LEAST_REFITS = 4
 CONFIDENCE = 0.95
 # The label under which the model's classes are kept with the log's jobs.
 CLASS = "class of the model"
@@ -236,8 +240,41 @@ def simulated_waits(trace: Trace, model: Model, order: Order, confidence: float,
     return dict(zip([ALL_JOBS, *(c.label for c in model.classes)], values, strict=True))
 
 
-def classes_of_model(model: Model, asked: int) -> tuple[str, ...]:
-    """A warning where a model has more classes than were asked for."""
-    if len(model.classes) <= asked:
-        return ()
-    return (f"the model has {len(model.classes)} classes: each need has several lengths of jobs",)
+def refitted_wait(
+    trace: Trace,
+    name: str,
+    made: tuple[Any, ...],
+    order: Order,
+    modelled: Estimate,
+    confidence: float,
+    seed: int,
+    until: float,
+) -> Estimate | None:
+    """The model's mean wait, with the doubt of its parameters: the same kind of model, fitted to resamples of the log.
+
+    Each is run at the load of its own resample, so that the doubt of the load is in it. None where there is no time for
+    a few of them; `until` is by the clock of time.monotonic.
+    """
+    days, session = days_of(trace.submit, trace.source), sessions_of(trace)
+    values = []
+    for number in range(1, REFITS + 1):
+        if time.monotonic() > until:
+            break
+        index, when = resample(days, trace.submit, session, seed, number)
+        other = replace(rows_of(trace, index), submit=when - when[0])
+        try:
+            model = fitted_to(other, name, *made).model
+        except LoynesError:  # a resample may not show what the log shows
+            continue
+        rate = other.work / other.span / model.works[0]
+        if rate * model.works[0] < FULL * model.servers:
+            values.append(
+                float(np.mean([_run(model, rate, order, other.span, seed, k)[1][:, 0].mean() for k in (0, 1)]))
+            )
+        else:
+            values.append(np.inf)
+    if len(values) < LEAST_REFITS:
+        return None
+    service = float(trace.service.mean())
+    low, high = Quantity(np.array([modelled.estimate]), np.array(values), service).around(confidence, days.stretches)
+    return Estimate(modelled.estimate, min(low, modelled.estimate), max(high, modelled.estimate))

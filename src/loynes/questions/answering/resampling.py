@@ -20,8 +20,9 @@ from loynes.estimators.resamples import (
     wait_quantity,
 )
 from loynes.execution.context import Context
+from loynes.kernels.engine import Ints
 from loynes.kernels.events.recorded import COUNT, NONE, RESPONSE, WAIT, Recorded, RecordedJobs, RecordedState
-from loynes.questions.answering.objectives import Objective
+from loynes.questions.answering.objectives import Objective, Target
 from loynes.questions.answering.orders import Order, order_of
 from loynes.questions.answering.replaying import classes_of, guesses_of, log_warnings
 from loynes.questions.asking.resampled import OnResamples
@@ -29,9 +30,11 @@ from loynes.results.records.log_cases import LogCase, LogCases
 from loynes.results.records.log_evaluation import LogEvaluation
 from loynes.results.records.replay import Log
 from loynes.traces.changes import Changes, changed
+from loynes.traces.jobs import NEEDS_NONE
 from loynes.traces.resampling import Days, days_of, same_days
 from loynes.traces.sessions import sessions_of
 from loynes.traces.trace import Trace
+from loynes.traces.units import unit_named
 
 Cases = TypeVar("Cases", bound=LogCases)
 
@@ -48,9 +51,19 @@ OWN_RUNS = 10
 class Case:
     """What a log is run on and under, and what is changed about it."""
 
-    servers: int
+    units: tuple[tuple[str, int], ...]  # how much there is of each resource; or ("servers", count) alone
     order: Order
     changes: Changes
+
+    @property
+    def servers(self) -> int:
+        """Of the first resource."""
+        return self.units[0][1]
+
+    def on(self, count: int, name: str = "") -> Case:
+        """With so much of a resource, by default of the first."""
+        name = name or self.units[0][0]
+        return replace(self, units=tuple((one, count if one == name else there) for one, there in self.units))
 
 
 @dataclass(frozen=True)
@@ -71,49 +84,81 @@ class LogRunner:
     def __init__(self, question: OnResamples, context: Context) -> None:
         context.progress(0.0, "reading")
         self.question = question
-        self.recorded = question.recorded()
+        recorded = question.recorded(tuple(question.resources))
+        self.typed = bool(question.resources)
+        if self.typed:
+            recorded = self._on_resources(recorded, question)
+        self.recorded = recorded
         self.days: Days = days_of(self.recorded.submit, self.recorded.source, question.block)
-        self.names, self._group = classes_of(self.recorded, question.classes)
+        self.names, self._group = classes_of(self.recorded, question.classes, tuple(question.resources))
         self._numbers = {"window": question.window, "threshold": question.threshold, "option": question.option}
         if self.days.block > self.days.length / 2:
             raise UsageError(
                 f"block {self.days.block:g}: must be at most half of the {self.days.length} days of the log"
             )
 
+    @staticmethod
+    def _on_resources(recorded: Trace, question: OnResamples) -> Trace:
+        """The jobs that need any of the resources; what is used most is what a job's need counts."""
+        question.check_resources(recorded, question.resources)
+        if question.max_need is not None:
+            raise UsageError("max-need: is for servers of one kind")
+        units = question.resources
+        needed = np.any([recorded.demand[name] > 0 for name in units], axis=0)
+        recorded = recorded.select(needed, NEEDS_NONE)
+        if not recorded.jobs:
+            raise TraceError(f"{recorded.source}: no job needs any of these resources")
+        scarce = max(units, key=lambda name: float(recorded.demand[name] @ recorded.service) / units[name])
+        return replace(recorded, need=recorded.demand[scarce], unit=unit_named(scarce))
+
+    def demand(self, log: Trace) -> Ints:
+        """[job, resource], in the order of the units of cases."""
+        return (
+            np.stack([log.demand[name] for name in self.question.resources], axis=1)
+            if self.typed
+            else log.need[:, None]
+        )
+
     def case(self, **other: Any) -> Case:
         """The question's own case, but for what is said otherwise: servers, policy, or a change."""
         question = self.question
-        servers = other.pop("servers", None) or question.servers_of(self.recorded)
+        units = question.resources or {"servers": other.pop("servers", None) or question.servers_of(self.recorded)}
+        units = {name: int(other.pop(name, None) or count) for name, count in units.items()}
         strictly = "policy" not in other  # of several policies, some have no use for a number
         policy = other.pop("policy", question.policy)
         inflation = 1.0 if question.inflation is None else question.inflation
         order = order_of(policy, self._numbers, inflation, strictly=strictly)
-        return Case(int(servers), order, replace(question.changes, **other))
+        if len(units) > 1 and order.rule.identical_servers_only:
+            raise UsageError(f"policy {order.policy!r}: is for identical servers")
+        return Case(tuple(units.items()), order, replace(question.changes, **other))
 
     def run(self, case: Case, context: Context, exceeds: tuple[float, ...] = ()) -> Outcome:
         """All resamples of a case, the log itself first."""
         log, group = changed(self.recorded, case.changes, self.names, self._group)
-        fits = log.need <= case.servers
+        counts = np.array([count for _, count in case.units], np.int64)
+        needed = self.demand(log)
+        fits = np.all(needed <= counts, axis=1)
         if not fits.any():
-            raise TraceError(f"{log.source}: every one of its {log.jobs} jobs needs more than {case.servers} servers")
+            there = ", ".join(f"{count} {name}" for name, count in case.units)
+            raise TraceError(f"{log.source}: every one of its {log.jobs} jobs needs more than {there}")
         skipped = log.jobs - int(fits.sum())
         guess, believed = guesses_of(log, case.order, self.question.inflation)
         session = sessions_of(log)
-        demand, job_class = np.unique(log.need[fits], return_inverse=True)
+        demand, job_class = np.unique(needed[fits], axis=0, return_inverse=True)
         jobs = RecordedJobs(
-            log.submit[fits], job_class.ravel().astype(np.int64), demand[:, None].astype(np.int64), log.service[fits],
+            log.submit[fits], job_class.ravel().astype(np.int64), demand.astype(np.int64), log.service[fits],
             guess[fits], group[fits], session[fits],
         )  # fmt: skip
         own = 1 if case.changes.scale == 1.0 else OWN_RUNS
         numbers = np.arange(1 - own, self.question.resamples + 1)
         task = Recorded(
             self.question.seed, numbers, jobs, same_days(self.days, jobs.submit),
-            np.array([case.servers]), case.order.rule, case.order.option, case.changes.scale, len(self.names), exceeds,
+            counts, case.order.rule, case.order.option, case.changes.scale, len(self.names), exceeds,
         )  # fmt: skip
         state = task.new_state()
         context.engine.run(task, state, 0, task.rows)
         details = case.order.details | ({} if believed is None else {"believed": believed})
-        return Outcome(case, task, own, state, details, log_warnings(log, {"servers": case.servers}, skipped))
+        return Outcome(case, task, own, state, details, log_warnings(log, dict(case.units), skipped))
 
     def measured(self, outcome: Outcome) -> tuple[Measures, Measures, Measures, Measures]:
         """Of the log itself with the data's intervals, ahead, and with Monte Carlo ones; and of resamples."""
@@ -122,15 +167,26 @@ class LogRunner:
             data_interval(sure, stretches), data_interval(sure, stretches, ahead=True), monte_carlo(sure),
             over_resamples(sure),
         )  # fmt: skip
-        given = (outcome.state, outcome.own, self.names, {"servers": outcome.case.servers}, outcome.task.exceeds)
+        given = (outcome.state, outcome.own, self.names, dict(outcome.case.units), outcome.task.exceeds)
         data, ahead, sampling, others = (measures(*given, way) for way in ways)
         return data, ahead, sampling, others
 
-    def offered(self) -> tuple[float, float, int]:
-        """Of the question's own case: server time of all jobs, seconds from the first to the last, the largest need."""
+    def count(self, name: str) -> int:
+        """How many jobs a class has in the log."""
+        return int(np.count_nonzero(self._group == self.names.index(name)))
+
+    def widest(self, name: str) -> int:
+        """The largest need of a class."""
+        return int(self.recorded.need[self._group == self.names.index(name)].max())
+
+    def offered(self, name: str = "") -> tuple[float, float, int]:
+        """Of the question's own case: time of a resource that all jobs take (by default of the first), seconds from the
+        first job to the last, and the largest need."""
         log, _ = changed(self.recorded, self.question.changes, self.names, self._group)
         span = max(float(log.submit[-1] - log.submit[0]), 1.0)
-        return self.question.scale * log.work, span, int(log.need.max())
+        names = [one for one, _ in self.case().units]
+        need = self.demand(log)[:, names.index(name) if name else 0]
+        return self.question.scale * float(need @ log.service), span, int(need.max())
 
     def probability_at_most(self, outcome: Outcome, objective: Objective, times: float = 1.0) -> float:
         """That an objective's quantity is at most its bound in the long run, given the log (or one times as long)."""
@@ -138,7 +194,7 @@ class LogRunner:
         def chance(quantity: Quantity) -> Estimate:
             return Estimate.exact(quantity.probability_at_most(objective.bound, self.days.stretches, times))
 
-        units = {"servers": outcome.case.servers}
+        units = dict(outcome.case.units)
         return objective.value(
             measures(outcome.state, outcome.own, self.names, units, outcome.task.exceeds, chance)
         ).estimate
@@ -158,6 +214,18 @@ class LogRunner:
             if there[group]
         }
 
+    def quantity(self, outcome: Outcome, target: Target) -> Quantity:
+        """The values of a metric in a case: in the log itself, and in resamples."""
+        seen: list[Quantity] = []
+
+        def kept(quantity: Quantity) -> Estimate:
+            seen.append(quantity)
+            return Estimate.exact(float(len(seen) - 1))
+
+        units = dict(outcome.case.units)
+        numbers = measures(outcome.state, outcome.own, self.names, units, outcome.task.exceeds, kept)
+        return seen[int(target.value(numbers).estimate)]
+
     def evaluation(self, outcome: Outcome) -> LogEvaluation:
         """The result of a case."""
         recorded, case, state = self.recorded, outcome.case, outcome.state
@@ -166,6 +234,7 @@ class LogRunner:
         below = float(np.mean(means[outcome.own :] < means[: outcome.own].mean()))
         return LogEvaluation(
             model=log_of(recorded, case.servers),
+            resources=dict(case.units) if self.typed else {},
             policy=case.order.policy,
             details=outcome.details,
             changes=case.changes.texts,

@@ -14,6 +14,7 @@ from loynes.questions.asking.question import Question
 from loynes.traces.read import FORMATS, read_trace
 from loynes.traces.readers.register import DUPLICATES
 from loynes.traces.trace import Trace
+from loynes.traces.units import resource_named
 
 if TYPE_CHECKING:
     Format: TypeAlias = str
@@ -24,6 +25,28 @@ else:  # the formats are those that are registered
 
 def _source(trace: Any) -> str:
     return trace.source if isinstance(trace, Trace) else str(trace) if isinstance(trace, str | Path) else "arrays"
+
+
+MOST_UNITS = 2**53
+
+
+def _resources_of(given: object) -> object:
+    """cpu=640,gpu=64, or one of them at a time."""
+    texts = [given] if isinstance(given, str) else given
+    if isinstance(texts, list | tuple):
+        texts = [part for text in texts for part in str(text).split(",")]
+    pairs = pairs_of(texts, like="NAME=COUNT")
+    for name, count in pairs.items():
+        if not str(count).isdecimal() or not 1 <= int(count) <= MOST_UNITS:
+            raise ValueError(f"{name}={count}: must be a whole number of at least 1")
+    return {resource_named(name): int(count) for name, count in pairs.items()}
+
+
+ResourcesOption = Annotated[
+    dict[str, int],
+    BeforeValidator(_resources_of),
+    Option("Instead of servers: so many of each, of what the log tells of. Repeatable.", "NAME=COUNT", written="pairs"),
+]
 
 
 class AboutLog(Question):
@@ -84,3 +107,12 @@ class AboutLog(Question):
         if servers is None:
             raise UsageError(f"servers: {recorded.source} does not say how many there are; give servers")
         return servers
+
+    def check_resources(self, recorded: Trace, resources: dict[str, int]) -> None:
+        """Refuse resources that the log does not tell of, or that are given besides servers."""
+        if self.servers is not None or self.unit is not None:
+            raise UsageError("resources: say how many there are of each; servers and unit are for one kind alone")
+        for name in resources:
+            if name not in recorded.demand:
+                told = ", ".join(recorded.demand) or "none"
+                raise UsageError(f"resource {name!r}: {recorded.source} does not tell of it; it tells of: {told}")

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 
 from loynes.questions.asking import options
-from loynes.questions.asking.logs import AboutLog
+from loynes.questions.asking.logs import AboutLog, ResourcesOption
 from loynes.questions.asking.options import Option, PolicyOption, names_of
 from loynes.traces.changes import Changes
 
@@ -17,6 +17,7 @@ Factor = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 class OnResamples(AboutLog):
     """A question that is answered by running resamples of a log."""
 
+    resources: ResourcesOption = Field(default_factory=dict)
     policy: PolicyOption = "fcfs"
     inflation: Annotated[
         float | None,

@@ -19,13 +19,17 @@ def charts(result: LogEvaluation) -> list[Chart]:
     size, unit = unit_of(result.overall.wait.p99.estimate)
     title = f"{result.model.name}, {result.model.servers} servers, {result.policy}"
     by_class = waits(result, title, result.confidence, size, unit)
-    return [by_class, _doubt(result, size, unit), servers({"servers": result.model.servers}, result.system)]
+    return [
+        by_class,
+        _doubt(result, size, unit),
+        servers(result.resources or {"servers": result.model.servers}, result.system),
+    ]
 
 
 def _doubt(result: LogEvaluation, size: float, unit: str) -> Rows:
     """The two intervals of the mean wait, and where resamples lie."""
     values = {
-        "in the long run, given this log": result.overall.wait.mean,
+        "in the long run": result.overall.wait.mean,
         f"in the next {result.days} days": result.ahead.overall.wait.mean,
         "of the runs": result.sampling.overall.wait.mean,
         "mean over resamples": result.others.overall.wait.mean,

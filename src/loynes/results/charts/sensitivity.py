@@ -6,11 +6,21 @@ import math
 
 from loynes.results.charts.chart import Chart, Row, Rows
 from loynes.results.charts.register import charts_for
-from loynes.results.records.sensitivity import Sensitivity
+from loynes.results.records.sensitivity import HasEffects, LogSensitivity, Sensitivity
 
 
 @charts_for(Sensitivity)
-def charts(result: Sensitivity) -> list[Chart]:
+def model_charts(result: Sensitivity) -> list[Chart]:
+    return charts(result, result.confidence)
+
+
+@charts_for(LogSensitivity)
+def log_charts(result: LogSensitivity) -> list[Chart]:
+    return charts(result, result.confidence)
+
+
+def charts(result: HasEffects, confidence: float) -> list[Chart]:
+    """A bar for every change."""
     finite = [one for one in result.effects if math.isfinite(one.effect.estimate)]
     unstable = [one.label for one in result.effects if not math.isfinite(one.effect.estimate)]
     left_out = f" Left out, since the cluster would be unstable: {', '.join(unstable)}." if unstable else ""
@@ -23,7 +33,7 @@ def charts(result: Sensitivity) -> list[Chart]:
             rows=tuple(Row(one.label, (one.effect,)) for one in finite),
             zero=True,
             bars=True,
-            confidence=result.confidence,
+            confidence=confidence,
             note=f"Hollow marks: the interval holds zero, so there may be no effect.{left_out}",
         )
     ]

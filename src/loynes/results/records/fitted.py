@@ -16,7 +16,7 @@ from loynes.results.table import Table
 from loynes.traces.burstiness import Burstiness
 
 # From this difference on, relative, a factor says more than percents.
-FACTOR = 9.0
+FACTOR = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +50,16 @@ class Candidate:
         return bool(self.checks) and all(check.passed for check in (*self.checks, *self.whole))
 
     @property
+    def off(self) -> float:
+        """How far the first quantity, the mean wait, is off the log's, in ratio: 0 if not at all."""
+        values = (
+            [max(x, 1.0) for x in (self.checks[0].model.estimate, self.checks[0].log.estimate)]
+            if self.checks
+            else [1.0, 1.0]
+        )
+        return abs(math.log(values[0] / values[1])) if math.isfinite(values[0]) else math.inf
+
+    @property
     def missed(self) -> int:
         """How many checks it does not pass."""
         return sum(not check.passed for check in (*self.checks, *self.whole))
@@ -76,6 +86,7 @@ class FittedModel(Result):
     confidence: float = 0.95
     replayed: dict[str, Estimate]  # mean wait overall (ALL_JOBS) and by class
     modelled: dict[str, Estimate] | None  # None where the model was not evaluated, or is unstable
+    doubt: Estimate | None = None  # the model's mean wait, with what refitting it to resamples of the log leaves open
     why: str  # why it was not, or why no model was tested
 
     @property
@@ -113,7 +124,7 @@ class FittedModel(Result):
         """The model's mean wait beside the log's, in words."""
         if self.difference is None or not math.isfinite(self.difference):
             return "of another order than the log's"
-        if self.difference < FACTOR:
+        if self.difference <= FACTOR:
             return f"off the log's by {self.difference:+.1%}"
         return f"{digits(1.0 + self.difference)} times the log's"
 
@@ -180,6 +191,11 @@ class FittedModel(Result):
         if self.difference is not None:
             place = "inside" if self.agrees else "outside"
             lines.append(f"the model's mean wait is {self.beside}, {place} its interval")
+        if self.doubt is not None:
+            lines.append(
+                f"refitted to resamples of the log, its mean wait lies between {self.doubt.low:.4g} and "
+                f"{self.doubt.high:.4g} s ({100 * self.confidence:g}%)"
+            )
         if self.why:
             lines.append(self.why)
         return "\n".join([self.verdict, *lines])

@@ -28,6 +28,7 @@ class LogEvaluation(Result):
     method: ClassVar[str] = "resampled log"
 
     model: Log
+    resources: dict[str, int] = field(default_factory=dict)  # how much there is of each, if not of servers alone
     policy: str
     details: dict[str, Any] = field(default_factory=dict)  # the policy's numbers, and what it believed
     changes: tuple[str, ...] = ()  # what was changed about the jobs, in words
@@ -53,7 +54,10 @@ class LogEvaluation(Result):
     @property
     def title(self) -> str:
         changes = f", {', '.join(self.changes)}" if self.changes else ""
-        where = f"on {self.model.servers} servers under {self.policy}"
+        units = (
+            ", ".join(f"{count} {name}" for name, count in self.resources.items()) or f"{self.model.servers} servers"
+        )
+        where = f"on {units} under {self.policy}"
         return f"{self.model.name}: waits {where}{changes} ({self.unit[1]})"
 
     @property

@@ -60,7 +60,7 @@ class LogPlan(Result):
         return self.statement
 
     def named(self, value: float) -> str:
-        return f"{value:g} times the jobs" if self.vary == "scale" else f"{value:g} servers"
+        return f"{value:g} times the jobs" if self.vary == "scale" else f"{value:g} {self.vary}"
 
     @property
     def at_answer(self) -> float:

@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, PlainSerializer
 from loynes.estimate import Estimate
 from loynes.model.cluster import Model
 from loynes.results.base import Result, how_sure
+from loynes.results.records.replay import Log
 from loynes.results.table import Table
 
 Kind = Literal["rate", "length", "share", "need", "servers"]
@@ -39,7 +40,7 @@ class Effect:
 
     @property
     def label(self) -> str:
-        return f"{self.lever} {self.change}".replace("-1", "−1")
+        return f"{self.lever} {self.change.replace('-', '−')}"
 
     @property
     def clear(self) -> bool:
@@ -53,30 +54,14 @@ class Effect:
         return replace(self, effect=effect, words=self.reverse, reverse=self.words)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Sensitivity(Result):
-    """What an objective gains or loses by every change, the largest effect first."""
-
-    command: ClassVar[str] = "sensitivity"
-    derived: ClassVar[tuple[str, ...]] = ("statement",)
-    tidy_csv: ClassVar[bool] = True
+class HasEffects:
+    """What sensitivities of a model and of a log say alike; the largest effect first."""
 
     subject: str  # what it is about
-    model: AnyModel
-    rate: float
-    threshold: Estimate
-    objective: str  # mean(wait[T1])
     label: str  # mean wait of T1
     grows: int  # 1: smaller is better, -1: larger is, 0: neither
     base: Estimate  # the objective as things are
     effects: tuple[Effect, ...]
-    per: str
-    confidence: float
-    replicas: int
-    jobs: int
-    backend: str
-    remarks: tuple[str, ...] = ()  # what was left out, and why differences stand where derivatives could
-    details: dict[str, Any] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -130,6 +115,32 @@ class Sensitivity(Result):
         ]
         return Table(self.title, columns, tuple(rows))
 
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Sensitivity(HasEffects, Result):
+    """What an objective gains or loses by every change, the largest effect first."""
+
+    command: ClassVar[str] = "sensitivity"
+    derived: ClassVar[tuple[str, ...]] = ("statement",)
+    tidy_csv: ClassVar[bool] = True
+
+    subject: str  # what it is about
+    model: AnyModel
+    rate: float
+    threshold: Estimate
+    objective: str  # mean(wait[T1])
+    label: str  # mean wait of T1
+    grows: int  # 1: smaller is better, -1: larger is, 0: neither
+    base: Estimate  # the objective as things are
+    effects: tuple[Effect, ...]
+    per: str
+    confidence: float
+    replicas: int
+    jobs: int
+    backend: str
+    remarks: tuple[str, ...] = ()  # what was left out, and why differences stand where derivatives could
+    details: dict[str, Any] = field(default_factory=dict)
+
     @property
     def footer(self) -> str:
         what = f"{self.objective} is {self.base} at rate {self.rate:.6g}"
@@ -139,6 +150,37 @@ class Sensitivity(Result):
             f"{self.subject}: {what} ({load:.1%} of the threshold), {how_sure(self.confidence, self.replicas)}, {took}"
         ]
         return "\n".join([*lines, *self.remarks])
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class LogSensitivity(HasEffects, Result):
+    """The same of jobs like those of a log: differences of replays, with the intervals that the log leaves."""
+
+    command: ClassVar[str] = "sensitivity-log"
+    derived: ClassVar[tuple[str, ...]] = ("statement",)
+    tidy_csv: ClassVar[bool] = True
+
+    subject: str
+    model: Log
+    objective: str
+    label: str
+    grows: int
+    base: Estimate
+    effects: tuple[Effect, ...]
+    policy: str
+    confidence: float
+    resamples: int
+    days: int
+    jobs: int
+
+    @property
+    def footer(self) -> str:
+        took = f"{self.jobs:.3g} jobs, {self.seconds:.1f} s, seed {self.seed}"
+        where = f"{self.model.servers} servers under {self.policy}"
+        return (
+            f"{self.objective} is {self.base} on {where} (times in seconds); {self.resamples} resamples of {self.days} "
+            f"days, {how_sure(self.confidence)} given the log; {took}"
+        )
 
 
 def most_effective(effects: tuple[Effect, ...], grows: int) -> Effect | None:

@@ -17,12 +17,13 @@ from loynes.traces.trace import Array, Trace
 REMOVED, COMPLETED = 3, 4
 AT_A_TIME = 256  # objects, so few that they stay in the processor's cache
 NUMBERS = (
+    "ClusterId", "ProcId",
     "QDate", "JobStartDate", "JobCurrentStartDate", "CompletionDate", "RemoteWallClockTime", "JobStatus", "MaxHosts",
     "RequestCpus", "CpusProvisioned", "RequestGPUs", "GPUsProvisioned", "RequestMemory", "MemoryProvisioned",
 )  # fmt: skip
 # Names differ in case from version to version.
 ALSO = {"RequestGPUs": "RequestGpus", "GPUsProvisioned": "GpusProvisioned"}
-LABELS = {"user": "Owner", "group": "AcctGroup"}
+LABELS = {"user": "Owner", "group": "AcctGroup", "id": "GlobalJobId"}
 
 
 def _recognises(beginning: bytes) -> bool:
@@ -38,29 +39,30 @@ def _recognises(beginning: bytes) -> bool:
     recognises=_recognises,
 )
 def read_htcondor(data: bytes, ledger: Ledger, asked: Asked) -> Trace:
-    ids, place, damaged = list[str](), list[int](), list[tuple[int, str, str]]()
+    place, damaged = list[int](), list[tuple[int, str, str]]()
     labels: dict[str, list[str]] = {name: [] for name in LABELS}
     parts: dict[str, list[Array]] = {name: [] for name in NUMBERS}
     found = objects_of(data, ledger, damaged)
     while some := list(islice(found, AT_A_TIME)):
-        known = [one for one in some if "QDate" in one[1]]
         damaged += [(where, "no QDate", "a job of HTCondor's history") for where, job in some if "QDate" not in job]
-        place += [where for where, _ in known]
-        ids += [f"{job.get('ClusterId')}.{job.get('ProcId')}.{job.get('GlobalJobId')}" for _, job in known]
+        place += [where for where, job in some if "QDate" in job]
+        known = [job for _, job in some if "QDate" in job]
         for name, theirs in LABELS.items():
-            labels[name] += [text_in(job.get(theirs)) for _, job in known]
+            words = [job.get(theirs, "") for job in known]
+            labels[name] += words if set(map(type, words)) == {str} else map(text_in, words)
         for name, column in parts.items():
-            values = [job.get(name) for _, job in known]
+            values = [job.get(name) for job in known]
             if name in ALSO and None in values:
                 values = [
-                    job.get(ALSO[name]) if value is None else value
-                    for value, (_, job) in zip(values, known, strict=True)
+                    job.get(ALSO[name]) if value is None else value for value, job in zip(values, known, strict=True)
                 ]
             column.append(_numbers(values))
     columns = {name: np.concatenate(column) if column else np.empty(0) for name, column in parts.items()}
     jobs = Jobs(ledger, asked, place, len(place) + len(damaged), damaged)
+    # Of several schedulers each counts its own clusters: begin#cluster.process#time.
+    schedulers = [word.partition("#")[0] for word in labels.pop("id")]
     jobs.labels = {name: words for name, words in labels.items() if any(words)}
-    return _trace(columns, ids, jobs)
+    return _trace(columns, schedulers, jobs)
 
 
 def _numbers(values: list[Any]) -> Array:
@@ -72,7 +74,7 @@ def _numbers(values: list[Any]) -> Array:
     return np.array(list(map(number_in, values)), dtype=np.float64)
 
 
-def _trace(columns: dict[str, Array], ids: list[str], jobs: Jobs) -> Trace:
+def _trace(columns: dict[str, Array], schedulers: list[str], jobs: Jobs) -> Trace:
     status = columns["JobStatus"]
     jobs.values["submit"] = columns["QDate"]
     jobs.values["start"] = _above_0(columns["JobStartDate"])
@@ -95,7 +97,7 @@ def _trace(columns: dict[str, Array], ids: list[str], jobs: Jobs) -> Trace:
     nothing = ~(jobs.value("service") > 0)
     jobs.drop(nothing & (status == REMOVED), CANCELLED)
     jobs.drop(nothing & np.isnan(jobs.value("start")), NEVER_STARTED)
-    jobs.once_each(ids)
+    jobs.once_each(schedulers, columns["ClusterId"], columns["ProcId"])
     return jobs.trace("htcondor", standard="cpu", origin=0.0)
 
 

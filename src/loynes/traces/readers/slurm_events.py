@@ -43,21 +43,20 @@ _GPUS = re.compile(r"gpu(?::[A-Za-z][\w.-]*)?(?::(\d{1,9}))?(?:\(.*\))?$")
 )
 def read_slurm_events(data: bytes, ledger: Ledger, asked: Asked) -> Trace:
     words: list[str] = []
-    place, damaged, records = list[int](), list[tuple[int, str, str]](), 0
+    place, damaged, others = list[int](), list[tuple[int, str, str]](), 0
     fields = Templates(_values, _learn).fields
     for line, text in lines_of(data, ledger):
-        if text.lstrip().startswith("#"):
-            continue
-        records += 1
-        if "submit_batch_job" not in text and "|" in text and "-dt" in text:
-            ledger.skip(NO_JOB)
-        elif "|" not in text or "-dt" not in text:
-            damaged.append((line, "no event", "-dt SECONDS -e submit_batch_job | options of sbatch"))
-        else:
+        if "submit_batch_job" in text and "|" in text and "-dt" in text and text.lstrip()[0] != "#":
             words += fields(text)
             place.append(line)
+        elif not text.lstrip().startswith("#"):
+            others += 1
+            if "|" in text and "-dt" in text:
+                ledger.skip(NO_JOB)
+            else:
+                damaged.append((line, "no event", "-dt SECONDS -e submit_batch_job | options of sbatch"))
     columns = {name: words[i :: len(FIELDS)] for i, name in enumerate(FIELDS)}
-    jobs = Jobs(ledger, asked, place, records, damaged)
+    jobs = Jobs(ledger, asked, place, len(place) + others, damaged)
     jobs.put("submit", columns["submit"], "-dt")
     jobs.put("service", columns["service"], "-sim-walltime")
     limits, _ = by_distinct_word(columns["limit"], _limit)
