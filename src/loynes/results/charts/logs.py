@@ -93,14 +93,15 @@ def case_charts(result: LogCases) -> list[Chart]:
     )
     first, *others = result.cases
     minus = [
-        Row(f"{case.name}: {name}", (difference["wait.mean"].scaled(1.0 / size),))
+        Row(name if len(others) == 1 else case.name, (difference["wait.mean"].scaled(1.0 / size),))
         for case in others
         for name, difference in case.differences.items()
         if len(others) == 1 or name == ALL_JOBS
     ]
+    what = others[0].name if len(others) == 1 else "every case"
     differences = Rows(
-        title=f"Minus “{first.name}”",
-        picture_title=f"{result.model.name}: mean wait minus that with “{first.name}”",
+        title=f"{what} minus “{first.name}”",
+        picture_title=f"{result.model.name}: mean wait, {what} minus “{first.name}”",
         axis=f"difference of mean waits ({unit})",
         measures=("mean wait",),
         rows=tuple(minus),
