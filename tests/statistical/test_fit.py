@@ -150,7 +150,7 @@ def test_users_who_submit_what_fits_have_no_model() -> None:
     assert not any(one.accepted for one in found.candidates)
     assert all(one.whole[0].model.estimate > 3.0 * one.whole[0].log.estimate for one in found.candidates if one.checks)
     assert found.agrees is False
-    assert found.headline.startswith("no model was accepted: take the log itself, loynes evaluate LOG")
+    assert found.title.startswith("no model was accepted: take the log itself, loynes evaluate LOG")
     # The log itself tells what happened.
     itself = loynes.evaluate(loynes.read_trace(log), servers=32, resamples=2)
     assert itself.overall.wait.mean.estimate == pytest.approx(log["wait"].mean())

@@ -109,8 +109,7 @@ class FittedModel(Result):
     @property
     def headline(self) -> str:
         off = "" if self.difference is None else f", mean wait {self.beside}"
-        classes = f"{len(self.model.classes)} classes, {self.process} arrivals from {self.jobs} jobs{off}"
-        return f"{self.verdict}; {classes}"
+        return f"{len(self.model.classes)} classes, {self.process} arrivals from {self.jobs} jobs{off}"
 
     @property
     def difference(self) -> float | None:
