@@ -76,7 +76,8 @@ def _same_everywhere() -> dict[str, str]:
 def answers(case: str, folder: Path) -> list[dict[str, Any]]:
     """What each of a case's command lines says, run in an empty folder."""
     shutil.copytree(HERE / "models", folder / "models")
-    shutil.copy(HERE / "log.swf", folder)
+    for log in ("log.swf", "month.csv"):
+        shutil.copy(HERE / log, folder)
     return [_answer(shlex.split(line), folder) for line in CASES[case].split("&&")]
 
 
@@ -87,7 +88,7 @@ def _answer(line: list[str], folder: Path) -> dict[str, Any]:
     # Documents repeat paths as they were given: relative ones are the same in every checkout.
     with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
-            main([*line, *shlex.split(COMMON[line[0]])])
+            main([*line, *shlex.split(COMMON[line[1] if line[1] in COMMON else line[0]])])
             code: Any = 0
         except SystemExit as end:
             code = end.code or 0
