@@ -72,6 +72,7 @@ from loynes.results.records.plan import Plan as Plan
 from loynes.results.records.policies import PolicyComparison as PolicyComparison
 from loynes.results.records.replay import Replay as Replay
 from loynes.results.records.samples import SampleFile as SampleFile
+from loynes.results.records.sensitivity import LogSensitivity as LogSensitivity
 from loynes.results.records.sensitivity import Sensitivity as Sensitivity
 from loynes.results.records.simulation import Simulation as Simulation
 from loynes.results.records.sweep import Sweep as Sweep
