@@ -1,4 +1,4 @@
-"""What the command line answers today, written down: python tests/recorded/record.py [FILE]
+"""What the command line answers today, written down: python tests/recorded/record.py [CASE ...]
 
 test_recorded.py holds every later answer to this file. Record again only when numbers are meant to change. Both ask a
 child process that calculates alike on every processor: NumPy and BLAS choose their code for it when they are loaded.
@@ -123,14 +123,15 @@ def recorded() -> dict[str, Any]:
     return found
 
 
-def record(path: Path) -> None:
-    found = {}
-    for case in CASES:
+def record(cases: list[str]) -> None:
+    """These cases anew, or all of them; those that are no longer there are dropped."""
+    found = {name: answer for name, answer in recorded()["cases"].items() if name in CASES} if cases else {}
+    for case in cases or CASES:
         with tempfile.TemporaryDirectory() as folder:
             found[case] = ask(answers, case, Path(folder))
     # No time of day in the gzip header: the same answers give the same bytes.
-    path.write_bytes(gzip.compress(canonical({"made_with": ask(made_with), "cases": found}), mtime=0))
+    RECORDING.write_bytes(gzip.compress(canonical({"made_with": ask(made_with), "cases": found}), mtime=0))
 
 
 if __name__ == "__main__":
-    record(Path(sys.argv[1]) if len(sys.argv) > 1 else RECORDING)
+    record(sys.argv[1:])
