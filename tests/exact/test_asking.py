@@ -9,15 +9,18 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pydantic.fields import FieldInfo
 
 import loynes
 from loynes.errors import LoynesError, UsageError
 from loynes.execution.context import Context
 from loynes.questions.asking import folder as folders
-from loynes.questions.asking.ask import Ask, answered
+from loynes.questions.asking.ask import Ask, _signature, answered
 from loynes.questions.asking.command_line import command_line, python_line
 from loynes.questions.asking.options import _above_zero, _finite, names_of, pairs_of, texts_of, values_of
 from loynes.questions.asking.register import load_all
+from loynes.questions.asking.subject import is_log
+from loynes.results.base import Result
 
 MODEL = {
     "servers": 2,
@@ -238,3 +241,51 @@ def test_what_cannot_be_resumed(key: str, value: str, said: str, tmp_path: Path)
     (tmp_path / "run.json").write_text(json.dumps(asked))
     with pytest.raises(LoynesError, match=said):
         loynes.resume(tmp_path)
+
+
+def test_what_a_run_folder_says_was_asked() -> None:
+    """A model as it is defined, not as it is called; of a log, where it is."""
+    asked = folders.document(load_all()["evaluate"].of("five-class-exponential", load=0.5))
+    assert asked["model"] == loynes.load("five-class-exponential").to_dict()
+    assert folders.document(load_all()["replay"].of("log.swf"))["model"] is None
+
+
+def test_what_is_given_by_place_comes_first() -> None:
+    fields = {"rate": FieldInfo(annotation=float, default=1.0), "model": FieldInfo(annotation=str)}
+    question: Any = SimpleNamespace(model_fields=fields, positional=("model",))
+    signature = _signature(question, Result)
+    assert list(signature.parameters)[:2] == ["model", "rate"]
+    assert signature.parameters["rate"].default == 1.0
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"at": (2.0, 30.0), "horizon": 10.0}, "at 30: is after the horizon, 10"),
+        ({"at": (0.0,)}, "at 0: say a horizon, too"),
+    ],
+)
+def test_moments_that_cannot_be(options: dict[str, Any], said: str) -> None:
+    question = load_all()["simulate"].of("five-class-exponential", rate=0.5, **options)
+    with pytest.raises(loynes.UsageError, match=said):
+        question.answer(Context("cpu"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "log"),
+    [
+        ("a.toml", "servers = 2", False),
+        ("a.json", json.dumps(MODEL), False),
+        ("a.json", '[{"submit": 0}]', True),
+        ("a.json", '{"jobs": []}', True),
+        ("a.json", "{", False),
+        ("a.csv", "submit,need,service\n0,1,1\n", True),
+        ("a.swf", "; MaxProcs: 4\n", True),
+    ],
+)
+def test_what_is_a_log(name: str, text: str, log: bool, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    assert is_log(tmp_path / name) is is_log(str(tmp_path / name)) is log
+    assert not is_log(tmp_path / "nothing.csv")
+    assert not is_log("five-class-exponential")
+    assert not is_log(MODEL)

@@ -46,6 +46,14 @@ def test_few_observations_leave_percentiles_open() -> None:
     assert result.overall.response.p99.high == math.inf
 
 
+def test_no_burn_in_leaves_as_many_replicas_as_usual() -> None:
+    none, one = (
+        loynes.evaluate("five-class-exponential", rate=0.9, samples=5000, burn_in=jobs, method="forward").replicas
+        for jobs in (0, 1)
+    )
+    assert none == one > 1
+
+
 def test_waits_too_rare_to_see() -> None:
     """At 1% load nobody waits: the run ends, says so, and does not claim certainty."""
     with pytest.warns(LoynesWarning, match="no observed arrival had to wait"):

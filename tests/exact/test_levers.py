@@ -157,6 +157,14 @@ def test_a_result_without_a_model_reads_back() -> None:
     assert "<h1>" in result.report()
 
 
+def test_effects_in_a_table() -> None:
+    """In percent of the objective as it is; a difference says how far to both sides it goes."""
+    result = told(effect("rate", 2.0, 0.1, method="difference", step=0.0144), effect("gone", math.inf, 0.0))
+    first, second = result.summary.rows
+    assert first[2:] == ("unstable", "-", "derivative")
+    assert second[3:] == ("+50", "difference (±1.4%)")
+
+
 def test_an_unstable_change_has_no_finite_effect() -> None:
     result = loynes.sensitivity("five-class-exponential", load=0.75, samples=3000, replicas=16)
     assert result.model is not None

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from loynes.errors import UsageError
 from loynes.estimate import Estimate
+from loynes.execution.context import Context
 from loynes.model import load
+from loynes.questions import plan
 from loynes.questions.answering.objectives import Objective, objectives_of, possible, verdict_of
+from loynes.questions.plan import MOST_CLAIMS, Axis, Judge, Verdict, _axis, _searched
+from loynes.results.records.plan import Plan
 
 MODEL = load(
     {
@@ -139,6 +144,7 @@ def test_the_worst_verdict_counts() -> None:
         ("jobs_waiting <= 0", None),
         ("no_wait >= 1", None),
         ("mean(wait) <= 0", None),
+        ("p95(wait) <= 0.1", None),  # shorter than any job takes, but waits are none
         ("P(wait > 1) <= 0", None),
         ("utilization <= 0.01", None),  # not known
     ],
@@ -150,3 +156,77 @@ def test_what_not_even_an_empty_cluster_meets(text: str, alone: float | None) ->
     else:
         assert said.startswith(f"{text}: cannot be met: even if no job had to wait it would be ")
         assert float(said.rpartition(" ")[2]) == pytest.approx(alone, rel=1e-5)
+
+
+class Judged:
+    """In place of a judge that runs models: step k meets (1), fails (-1) or cannot be told (0), as is said."""
+
+    def __init__(self, verdicts: list[int]) -> None:
+        self.verdicts = verdicts
+        self.asked: list[tuple[int, int, float]] = []  # step, seed, doubt
+        self.tried: list[dict[str, Any]] = []
+
+    def __call__(self, k: int, seed: int, doubt: float, looks: int) -> Verdict:
+        self.asked.append((k, seed, doubt))
+        wait = SimpleNamespace(mean=Estimate.exact(float(k)))
+        result = SimpleNamespace(overall=SimpleNamespace(wait=wait), certificate="sure", model=MODEL)
+        return Verdict(self.verdicts[k], cast(Any, result), "")
+
+
+def searched(judge: Judged, seed: int = 1) -> Plan:
+    axis = Axis(
+        "servers", 0.1, lambda k: 4.0 + k, lambda value: (MODEL, 0.1), len(judge.verdicts) - 1, "least", "limit"
+    )
+    return _searched(axis, cast(Judge, judge), (read("mean(wait) <= 3"),), 0.9, seed)
+
+
+def test_a_plan_stands_between_what_fails_and_what_meets() -> None:
+    found = searched(Judged([-1, -1, 1, 1]))
+    assert (found.answer, found.fails_at, found.adjacent) == (6.0, 5.0, True)
+    goal = found.objectives[0]
+    assert [side.estimate for side in (goal.fails, goal.meets, goal.next) if side is not None] == [1.0, 2.0, 3.0]
+    unclear = searched(Judged([-1, 0, 1, 1]))
+    assert (unclear.answer, unclear.fails_at, unclear.adjacent) == (6.0, 4.0, False)
+    least = searched(Judged([1, 1]))
+    assert (least.answer, least.fails_at, least.fails_why) == (4.0, None, "least")
+    assert least.warnings == ()
+    open_below = searched(Judged([0, 0, 1]))
+    assert (open_below.fails_at, open_below.objectives[0].next) == (None, None)
+    assert open_below.warnings == ("no smaller value could be shown to fail: the answer may not be the smallest",)
+    with pytest.raises(UsageError, match=r"mean\(wait\) <= 3"):
+        searched(Judged([-1, 0, 0]))
+
+
+def test_a_plan_that_nothing_below_decides_ends() -> None:
+    many = Judged([0] * 100 + [1, 1])
+    assert searched(many).fails_at is None
+    claims = [k for k, seed, _ in many.asked if seed == 2]
+    assert len(claims) == MOST_CLAIMS + 2  # one claim more than are allowed, and the value one further
+
+
+def test_doubts_of_all_claims_sum_to_what_is_allowed() -> None:
+    """The n-th has 6 / (pi n)^2 of it, whose sum over all n is 1; claims have random numbers of their own."""
+    judge = Judged([-1, 0, 0, 1, 1])
+    searched(judge)
+    claims = [(k, doubt) for k, seed, doubt in judge.asked if seed == 2]
+    assert [k for k, _ in claims] == [3, 2, 1, 0, 4]
+    assert [doubt for _, doubt in claims[:4]] == pytest.approx([0.1 * 6 / (math.pi * n) ** 2 for n in (1, 2, 3, 4)])
+    assert claims[4][1] == pytest.approx(0.1)  # what one more would give is no claim
+
+
+def test_the_last_seed_is_followed_by_the_first() -> None:
+    judge = Judged([-1, 1, 1])
+    assert searched(judge, 2**64 - 1).answer == 5.0
+    assert {seed for _, seed, _ in judge.asked} == {2**64 - 1, 0}
+
+
+def test_rates_of_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A threshold of 3: steps of 0.01, a two-hundredth of it rounded down, from the threshold or from the most."""
+    known = SimpleNamespace(threshold=Estimate(3.0, 2.9, 3.1))
+    monkeypatch.setattr(plan, "sampled_threshold", lambda *_, **__: known)
+    free, bounded = (_axis(MODEL, "rate", None, most, 1, Context()) for most in (None, 2.5))
+    assert (free.value(0), free.value(1), free.last, free.first_why) == (3.0, 2.99, 299, "the threshold is 3")
+    assert (bounded.value(0), bounded.last, bounded.first_why) == (2.5, 249, "most is 2.5")
+    assert free.limit == "rate 0.01"
+    with pytest.raises(UsageError, match=r"most 0\.001: must be at least 0\.01, a two-hundredth of the threshold"):
+        _axis(MODEL, "rate", None, 0.001, 1, Context())

@@ -16,6 +16,7 @@ from loynes.kernels.cpu.engine import CpuEngine
 from loynes.kernels.cpu.replay import run_replay
 from loynes.kernels.events.changes import Changes, ServerChange
 from loynes.kernels.events.engine import Events, ReplicaRecord, run_jobs, run_replicas
+from loynes.kernels.events.floor import HEAD, LINED, NOBODY, Floor, admit, interrupt, new_floor, start
 from loynes.kernels.events.loop import KINDS, WAITING, draw
 from loynes.kernels.events.policies import find_policy, policies
 from loynes.kernels.reference import BLOCK
@@ -289,3 +290,29 @@ def test_all_jobs_end_and_no_server_is_lost() -> None:
                 begin, end = arrival + found[:, 0], arrival + found[:, 1]
                 used = [need[(begin <= t) & (t < end - 1e-9), 0].sum() for t in begin]
                 assert max(used) <= 8
+
+
+def in_line(floor: Floor, first: int, name: str) -> list[int]:
+    """The numbers of jobs, each next to the one before by a link of this name."""
+    found, slot = [], first
+    while slot != NOBODY:
+        found.append(int(floor.jobs[slot]["number"]))
+        slot = int(floor.jobs[slot][name])
+    return found
+
+
+def test_interrupted_jobs_are_in_their_places_again() -> None:
+    """Of five jobs, three of them of one class: the first, one between and the last run, and lose their servers."""
+    floor = new_floor(8, np.array([4]), classes=2)
+    demand = np.ones((2, 1), np.int64)
+    slots = [int(admit(floor, demand, c, 1.0, 1.0, n, -1)) for n, c in enumerate((0, 0, 1, 0, 1))]
+    for n in (0, 3, 4):
+        start(floor, slots[n])
+    assert in_line(floor, floor.counts[HEAD], "after") == [1, 2]
+    for n in (4, 0, 3):
+        interrupt(floor, slots[n], False)
+    assert in_line(floor, floor.counts[HEAD], "after") == [0, 1, 2, 3, 4]
+    assert floor.counts[LINED] == 5
+    assert [in_line(floor, first, "next_alike") for first in floor.alike[:, 0]] == [[0, 1, 3], [2, 4]]
+    assert [in_line(floor, last, "last_alike") for last in floor.alike[:, 1]] == [[3, 1, 0], [4, 2]]
+    assert floor.free.tolist() == [4]

@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
 
 import loynes
 from loynes.errors import LoynesError, TraceError, UsageError
+from loynes.estimate import Estimate
+from loynes.execution.context import Context
+from loynes.kernels.events.policies import find_policy
+from loynes.kernels.events.recorded import (
+    COUNT,
+    EXCEEDS,
+    NONE,
+    RESPONSE,
+    SLOWDOWN,
+    WAIT,
+    Recorded,
+    RecordedJobs,
+    observe,
+)
+from loynes.questions.answering.objectives import Objective, objectives_of
+from loynes.questions.answering.resampling import LogRunner, Outcome, _remarks
+from loynes.questions.plan_log import PlanLog, Search, more_log
+from loynes.results.records.log_plan import TriedValue
 from loynes.traces.changes import Changes, changed
 from loynes.traces.resampling import DAY, HOUR, choose_days, days_of, jobs_on, resample, same_days
 from loynes.traces.sessions import sessions_of
@@ -166,6 +188,48 @@ def test_the_same_days_after_a_change() -> None:
     assert fewer.first[-1] - fewer.first[0] == pytest.approx(23 * 29 / 2, abs=1)
 
 
+def test_what_is_observed_of_jobs() -> None:
+    """Ten jobs that wait 0, 0, 20, ..., 90 and take 10 each: a percentile is one of their values."""
+    wait = np.array([90.0, 0.0, 0.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0])
+    row = observe(np.stack([wait, wait + 10.0], axis=1), np.full(10, 10.0), (20.0, 85.0))
+    assert row[COUNT] == 10
+    assert row[WAIT : WAIT + 6] == pytest.approx([44.0, 904.0, 40.0, 80.0, 90.0, 90.0])
+    assert row[RESPONSE : RESPONSE + 6] == pytest.approx([54.0, 904.0, 50.0, 90.0, 100.0, 100.0])
+    assert row[NONE] == 0.2
+    assert row[SLOWDOWN] == pytest.approx(5.4)
+    assert row[EXCEEDS:].tolist() == [0.7, 0.1]
+    nobody = observe(np.empty((0, 2)), np.empty(0), (20.0,))
+    assert nobody[COUNT] == 0
+    assert np.isnan(nobody[1:]).all()
+    assert len(nobody) == EXCEEDS + 1
+
+
+def test_averages_over_time_end_with_the_log() -> None:
+    """One job an hour for half an hour, on three of four servers; two at once every midnight, so that one waits."""
+    submit = np.sort(np.concatenate([hourly(10), 60.0 + DAY * np.arange(10)]))
+    days, count = days_of(submit, "log"), len(submit)
+    none, service = np.zeros(count, np.int64), np.full(count, 1800.0)
+    jobs = RecordedJobs(submit, none, np.array([[3]]), service, service, none, np.arange(count))
+    task = Recorded(1, np.array([0, 2]), jobs, days, np.array([4]), find_policy("fcfs"), groups_observed=2)
+    waits, time = task.run_row(0)
+    assert waits[0] == pytest.approx(waits[1], nan_ok=True)  # all are of the first group
+    assert waits[:, COUNT].tolist() == [count, count, 0]
+    assert waits[0, NONE] == 1 - 10 / count
+    assert waits[0, WAIT] == pytest.approx(18000 / count)
+    # The last job has only been submitted when the averages end.
+    end = submit[-1]
+    assert time == pytest.approx(
+        [18000 / end, ((count - 1) * 1800 + 18000) / end, 3 * (count - 1) * 1800 / end, 18000 / end]
+    )
+    # Days begin after the quiet hour: of those that are put together, each has 24 jobs, and ends with its day.
+    again, ended = task.run_row(2)
+    assert again[0, COUNT] == 24 * days.length
+    assert ended == pytest.approx([1800 / DAY, 25 * 1800 / DAY, 24 * 5400 / DAY, 1800 / DAY])
+    assert task.expected_jobs(1, 2) == count
+    assert task in {task}  # arrays have no hash; a task has its own
+    assert replace(task, scale=2.5).expected_jobs(0, 2) == 2 * int(2.5 * count)
+
+
 @pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative"])
 def test_the_log_itself_is_its_replay(policy: str) -> None:
     found = loynes.evaluate(MONTH, servers=10, policy=policy, resamples=2)
@@ -185,6 +249,13 @@ def test_cases_are_paired() -> None:
     sweep = loynes.sweep(MONTH, servers=10, resamples=8, vary={"servers": [9, 10, 12]})
     means = [case.result.others.overall.wait.mean.estimate for case in sweep.cases]
     assert means[0] > means[1] > means[2]
+
+
+def test_a_log_that_is_unlike_its_resamples_is_remarked_upon() -> None:
+    """Outside of the middle 98% of them, where there are enough to tell."""
+    assert [len(_remarks(below, 50)) for below in (0.0, 0.009, 0.01, 0.5, 0.99, 0.991, 1.0)] == [1, 1, 0, 0, 0, 1, 1]
+    assert _remarks(1.0, 49) == ()
+    assert "is above that of 99% of its resamples" in _remarks(0.992, 50)[0]
 
 
 def test_plans() -> None:
@@ -232,17 +303,148 @@ def test_small_changes_of_a_class() -> None:
     assert classes.tolist() == [0, 1, 0]
 
 
+class Promises:
+    """In place of a log that is run: objectives are met with a probability that is known for every value."""
+
+    days = SimpleNamespace(length=30)
+    recorded = None
+
+    def __init__(self, chance: Callable[[float, float], float], work: float = 58.8, largest: int = 3) -> None:
+        self._chance, self._work, self._largest = chance, work, largest
+
+    def case(self, **change: float) -> SimpleNamespace:
+        return SimpleNamespace(units=(("servers", 10),), change=change)
+
+    def offered(self, name: str = "") -> tuple[float, float, int]:
+        return self._work, 10.0, self._largest
+
+    def run(self, case: SimpleNamespace, context: Context, exceeds: tuple[float, ...]) -> float:
+        context.progress(1.0, "")
+        (value,) = case.change.values()
+        return float(value)
+
+    def measured(self, outcome: float) -> list[SimpleNamespace]:
+        wait = SimpleNamespace(mean=Estimate.exact(outcome))
+        return [SimpleNamespace(overall=SimpleNamespace(wait=wait))]
+
+    def probability_at_most(self, outcome: float, objective: Objective, times: float = 1.0) -> float:
+        return self._chance(outcome, times)
+
+
+def search(
+    runner: Promises, slo: tuple[str, ...] = ("mean(wait) <= 5",), context: Context | None = None, **options: object
+) -> Search:
+    question = PlanLog.of(MONTH, slo=slo, **options)
+    return Search(question, cast(LogRunner, runner), objectives_of(slo, ["a"]), context or Context())
+
+
+def test_a_search_says_how_far_it_is() -> None:
+    """Nobody knows how many values it takes: the k-th begins at 1 - 1/k, so it never goes back."""
+    said: list[float] = []
+    context = Context(progress=lambda fraction, text: said.append(fraction))
+    search(Promises(lambda servers, _: float(servers >= 9)), context=context).first(0.95)
+    assert said == pytest.approx([0.0, 1 / 2, 2 / 3, 3 / 4])
+
+
+def test_a_search_finds_the_first_value() -> None:
+    """At least six servers: 5.88 are busy, of which 98% may be. Each more than twelve is good enough."""
+    found = search(Promises(lambda servers, _: 0.95 if servers >= 13 else 0.9))
+    assert found.first(0.95) == 13.0
+    # One more, then two, four; then halved.
+    assert list(found.tried) == [6.0, 7.0, 9.0, 13.0, 11.0, 12.0]
+    assert found.tried[12.0] == TriedValue(12.0, 0.9, Estimate.exact(12.0))
+    assert found.outcomes[13.0] == 13.0
+    assert search(Promises(lambda servers, _: 1.0)).first(0.95) == 6.0
+    assert search(Promises(lambda servers, _: 1.0, largest=9)).first(0.95) == 9.0
+    assert search(Promises(lambda servers, _: 1.0, work=0.0, largest=0)).first(0.95) == 1.0
+    # Larger clusters are tried in larger strides.
+    large = search(Promises(lambda servers, _: float(servers > 66), largest=64))
+    assert large.first(0.95) == 67.0
+    assert list(large.tried) == [64.0, 68.0, 66.0, 67.0]
+
+
+def test_objectives_that_are_missed_add_up() -> None:
+    """Two that are missed with probability 0.04 each are both met with 0.92 at least; and no probability is below 0."""
+    both = ("mean(wait) <= 5", "p95(wait) <= 9")
+    found = search(Promises(lambda servers, _: 0.96 if servers > 7 else 0.3), both)
+    assert found.first(0.9) == 8.0
+    assert found.tried[8.0].probability == pytest.approx(0.92)
+    assert found.tried[7.0].probability == 0.0
+    # Of an objective from below, what is at most the bound misses it.
+    above = search(Promises(lambda servers, _: 0.3), ("no_wait >= 0.5",))
+    assert above.first(0.7) == 6.0
+    assert above.tried[6.0].probability == pytest.approx(0.7)
+
+
+def test_a_search_gives_up() -> None:
+    with pytest.raises(
+        UsageError, match=r"^most 5: at least 6 servers are needed \(a job needs 3, 5\.88 are busy on av"
+    ):
+        search(Promises(lambda servers, _: 1.0), most=5)
+    assert search(Promises(lambda servers, _: float(servers == 6)), most=6).first(0.95) == 6.0
+    never = search(Promises(lambda servers, _: 0.125), most=9)
+    with pytest.raises(UsageError, match=r"mean\(wait\) <= 5: met with probability 0\.125 at servers 9, the last that"):
+        never.first(0.95)
+    assert list(never.tried) == [6.0, 7.0, 9.0]
+    assert never.first(0.99, needed=False) == 9.0
+    far = search(Promises(lambda servers, _: 0.0))
+    with pytest.raises(UsageError, match="at servers 96, "):  # sixteen times the least
+        far.first(0.95)
+
+
+def test_a_search_for_the_most_jobs() -> None:
+    """5.88 of ten servers are busy, so 1.666 times the jobs fill 98% of them: from 1.65 down."""
+    found = search(Promises(lambda scale, _: float(scale <= 1.2)), vary="scale")
+    assert found.first(0.95) == 1.2
+    assert list(found.tried) == [1.65, 1.45, 1.05, 1.25, 1.15, 1.2]
+    assert search(Promises(lambda scale, _: 1.0), vary="scale", most=1.3).first(0.95) == 1.3
+    with pytest.raises(UsageError, match=r"most 0\.04: must be at least 0\.05"):
+        search(Promises(lambda scale, _: 1.0), vary="scale", most=0.04)
+    with pytest.raises(UsageError, match=r"at scale 0\.05, the last"):
+        search(Promises(lambda scale, _: 0.0), vary="scale").first(0.95)
+
+
+@pytest.mark.parametrize(
+    ("now", "days"), [(0.2, 30.0), (0.4999, 30.0), (2e-6, 30.0), (0.5, None), (9e-7, None), (0.0, None)]
+)
+def test_how_much_more_log_would_halve_the_doubt(now: float, days: float | None) -> None:
+    """Twice the log halves it here, so as many days again are needed; of no doubt, or of half, nothing is said."""
+    runner = Promises(lambda _, times: 1.0 - now / times)
+    found = more_log(objectives_of(("mean(wait) <= 5",), ["a"]), cast(LogRunner, runner), cast(Outcome, 1.0))
+    assert found == (None if days is None else pytest.approx(days, rel=1e-6))
+
+
+def test_a_doubt_that_no_log_takes() -> None:
+    runner = cast(LogRunner, Promises(lambda _, times: 0.9 if times < 100 else 0.94))
+    assert more_log(objectives_of(("mean(wait) <= 5",), ["a"]), runner, cast(Outcome, 1.0)) is None
+
+
 @pytest.mark.parametrize(
     ("options", "text"),
     [
         ({"block": 20.0}, "block 20: must be at most half of the 2. days of the log"),
         ({"scale": 0.0}, "scale 0: must be a number|scale 0: must be"),
+        ({"scale": math.inf}, "scale inf: must be"),
+        ({"run_times": math.nan}, "run-times nan: must be"),
         ({"method": "forward"}, "has no option 'method'"),
     ],
 )
 def test_wrong_options(options: dict[str, object], text: str) -> None:
     with pytest.raises((LoynesError, TypeError), match=text):
         loynes.evaluate(MONTH, servers=10, **options)
+
+
+@pytest.mark.parametrize(
+    ("vary", "text"),
+    [
+        ({"colour": [1]}, "vary 'colour': of a log, must be one of servers, policy, scale"),
+        ({}, "nothing to sweep: give something to vary"),
+        ({"servers": range(10, 60), "scale": np.linspace(0.5, 1.5, 21).tolist()}, "1050 cases: at most 1000"),
+    ],
+)
+def test_what_cannot_be_swept(vary: dict[str, list[object]], text: str) -> None:
+    with pytest.raises(UsageError, match=text):
+        loynes.sweep(MONTH, servers=10, vary=vary)
 
 
 def test_what_a_log_and_what_a_model_takes() -> None:

@@ -166,6 +166,8 @@ def test_exact_answers() -> None:
     assert result.class_summary.rows[0] == ("one", "1", "1.5", "3", "-", "0.25", "0.125")
     assert result.class_summary.columns[-1] == "wait > 1.5"
     assert ("one", "wait>1.5", 0.125) in result.tidy.rows
+    assert ("system", "utilization", 0.5) in result.tidy.rows
+    assert all(row[-1] is not None for row in result.tidy.rows if row[0] == "system")
     kinds = Exact(**base, rate=0.5, overall=wait, resources={"gpu": {"hol_loss_saturated": 2.0, "hol_loss": 0.75}})
     assert ("gpu lost when saturated", "2") in kinds.summary.rows
     assert ("hol loss (gpu)", "0.75") in kinds.summary.rows
@@ -357,6 +359,8 @@ def test_checks() -> None:
     assert (data["work"], data["offered"], data["special_case"], data["rate"]) == (1.25, None, None, None)
     assert check(MODEL.with_rate(2.0)).to_dict()["offered"] == 2.5
     assert ("offered work (busy servers)", 2.5) in check(MODEL.with_rate(2.0)).figures.rows
+    assert ("arrival rate in the file", 2.0) in check(MODEL.with_rate(2.0)).figures.rows
+    assert ("arrival rate in the file", "none") in result.figures.rows
     heavy = load(
         {"servers": 1, "classes": [ONE | {"probability": 1.0, "service": {"law": "pareto", "shape": 2.5, "mean": 1.0}}]}
     )

@@ -19,8 +19,10 @@ from loynes.errors import UsageError
 from loynes.estimate import Estimate
 from loynes.estimators.metrics import metric
 from loynes.results.base import Result
-from loynes.results.charts.chart import Bar, Chart, Lines, Part, Parts, Row, Rows, Steps
-from loynes.results.charts.drawing import draw, picture, save_picture
+from loynes.results.charts.certified import LEAST, tail
+from loynes.results.charts.chart import Bar, Chart, Lines, Part, Parts, Row, Rows, Steps, decades
+from loynes.results.charts.drawing import COLOURS, draw, picture, save_picture
+from loynes.results.charts.evaluation import waits
 from loynes.results.charts.register import charts_of
 from loynes.results.charts.sweep import lines
 from report_data import FEW, KINDS, changed, mapped, model, result_of
@@ -241,3 +243,80 @@ def test_many_rows_and_long_names_fit() -> None:
     whole = Parts(title="", bars=(Bar("servers" * 9, 4.0, (Part("busy" * 20, Estimate.exact(1.0), "busy"),)),))
     draw(whole).figure.canvas.draw()
     assert charts_of(r)[0].to_data() == replace(charts_of(r)[0]).to_data()
+
+
+def test_titles_and_notes_say_what_is_drawn() -> None:
+    (shares,) = charts_of(result_of("check"))
+    assert shares.picture_title == "three: where jobs and work come from"
+    assert charts_of(result_of("threshold"))[0].picture_title == "three: what the servers do when the cluster is full"
+    r = result_of("evaluation")
+    assert charts_of(r)[0].note == "p95: 95 of 100 jobs wait at most so long. Bars are intervals."
+    assert waits(r, "").note == "p95: 95 of 100 jobs wait at most so long."
+    r = result_of("simulation")
+    assert charts_of(r)[0].note == "Bands are intervals. Shaded: changes of the scenario."
+    assert charts_of(changed(r, model=model()))[0].note == "Bands are intervals."
+    assert "Crosses at the top have no answer." in charts_of(result_of("sweep"))[0].note
+    r = result_of("sensitivity")
+    first, *others = r.effects
+    endless = changed(r, effects=(changed(first, effect=Estimate.exact(math.inf)), *others))
+    (drawn,) = charts_of(endless)
+    assert drawn.note.endswith(f"no effect. Left out, since the cluster would be unstable: {first.label}.")
+    assert [row.label for row in drawn.rows] == [one.label for one in others]  # type: ignore[attr-defined]
+    assert charts_of(r)[0].note.endswith("so there may be no effect.")
+
+
+def test_what_is_cut_is_said() -> None:
+    rows = tuple(Row(f"{n}", (Estimate.exact(1.0),)) for n in range(41))
+    chart = Rows(title="", axis="", measures=("mean",), rows=rows)
+    assert chart.to_data()["note"] == "The first 40 of 41 rows; the table has all."
+    assert replace(chart, rows=rows[:40]).to_data()["note"] == ""
+
+
+def test_values_far_apart() -> None:
+    def far(*values: float) -> bool:
+        return decades([None, *(Estimate.exact(value) for value in values)])
+
+    assert [far(1.0, 101.0), far(1.0, 100.0), far(0.0, 5.0), far(1.0, math.inf), far()] == [True, *[False] * 4]
+
+
+def test_objectives_beside_their_bounds() -> None:
+    """p95(wait) <= 6 and no_wait >= 0.3: each by itself, then as parts of their bounds, the second turned over."""
+    r = result_of("plan")
+    charts = {chart.title: chart for chart in charts_of(r) if isinstance(chart, Rows)}
+    most, least = charts["Objective: p95(wait) <= 6"], charts["Objective: no_wait >= 0.3"]
+    assert (most.axis, most.bound, most.at_least) == ("p95(wait)", 6.0, False)
+    assert (least.axis, least.bound, least.at_least) == ("no_wait", 0.3, True)
+    together = charts["Objectives over their bounds"]
+    met = next(row for row in together.rows if row.label == r.named(r.answer))
+    first, second = (goal.meets for goal in r.objectives)
+    assert met.values[0] == first.scaled(1 / 6.0)
+    assert met.values[1] == Estimate(0.3 / second.estimate, 0.3 / second.high, 0.3 / second.low)
+
+
+def test_a_bound_is_drawn_until_it_is_negligible() -> None:
+    r = result_of("certificate")
+    (chart,) = charts_of(r)
+    assert isinstance(chart, Lines)
+    assert chart.points[0].config == (0.0,)
+    assert tail(r.certificate, float(chart.points[-1].config[0])) == pytest.approx(LEAST)
+
+
+def test_bars_have_the_colour_of_their_sign() -> None:
+    rows = (Row("up", (Estimate(1.0, 0.5, 2.0),)), Row("down", (Estimate(-1.0, -2.0, -0.5),)))
+    ax = draw(Rows(title="", axis="", measures=("mean",), rows=rows, zero=True, bars=True))
+    up, down = (patch.get_edgecolor()[:3] for patch in ax.patches)
+    assert (up, down) == (mpl.colors.to_rgb(COLOURS[1]), mpl.colors.to_rgb(COLOURS[0]))
+
+
+def test_parts_that_are_wide_enough_say_how_much_they_are() -> None:
+    parts = tuple(Part(name, Estimate.exact(x), "busy") for name, x in (("a", 0.9), ("b", 0.07), ("c", 0.03)))
+    one = Bar("one", 1.0, parts)
+    ax = draw(Parts(title="", bars=(one, one)))
+    assert [text.get_text() for text in ax.texts] == ["90%", "7%"] * 2
+    assert [text.get_text() for text in draw(Parts(title="", bars=(one,))).texts] == []
+
+
+def test_one_measure_needs_no_legend() -> None:
+    values = (Estimate.exact(1.0), Estimate.exact(2.0))
+    assert draw(Rows(title="", axis="", measures=("a",), rows=(Row("x", values[:1]),))).get_legend() is None
+    assert draw(Rows(title="", axis="", measures=("a", "b"), rows=(Row("x", values),))).get_legend() is not None

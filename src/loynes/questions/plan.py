@@ -207,11 +207,12 @@ def _searched(axis: Axis, judge: Judge, objectives: tuple[Objective, ...], confi
     k = _bisected(axis, judge, 1.0 - confidence, seed)
     # What is claimed is shown with fresh random numbers. The doubts of all claims that are tried sum to 1 - confidence.
     known: dict[int, Verdict] = {}
+    fresh = seed + 1 if seed < 2**64 - 1 else 0
 
     def verdict(k: int) -> Verdict:
         if k not in known:
             doubt = (1.0 - confidence) * 6.0 / (math.pi * (len(known) + 1)) ** 2
-            known[k] = judge(k, seed + 1 if seed < 2**64 - 1 else 0, doubt, len(PRECISIONS))
+            known[k] = judge(k, fresh, doubt, len(PRECISIONS))
         return known[k]
 
     while verdict(k).clear != 1:
@@ -230,7 +231,7 @@ def _searched(axis: Axis, judge: Judge, objectives: tuple[Objective, ...], confi
     assert meets is not None
     further: Evaluation | None = None
     if axis.vary != "rate" and k < axis.last:
-        further = judge(k + 1, seed + 1, 1.0 - confidence, 1).result
+        further = judge(k + 1, fresh, 1.0 - confidence, 1).result
     fails = None if failing is None else failing.result
     beside = [[None if side is None else one.value(side) for side in (fails, further)] for one in objectives]
     goals = tuple(
