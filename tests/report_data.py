@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import tempfile
 import warnings
@@ -9,6 +10,8 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import loynes
 from loynes.errors import LoynesWarning
@@ -20,7 +23,8 @@ from trace_files import drawn, swf_text
 NAMES = ("T1", "T2", "T5")
 KINDS = (
     "evaluation", "threshold", "samples", "sweep", "plan", "comparison", "replay", "simulation", "policies", "exact",
-    "fitted", "check", "certificate", "sensitivity",
+    "fitted", "check", "certificate", "sensitivity", "log", "log plan", "log sweep", "log comparison",
+    "log sensitivity",
 )  # fmt: skip
 FEW = {"samples": 2000, "replicas": 32}
 
@@ -85,6 +89,22 @@ def _policies(given: Model) -> Any:
     return changed(there, limits=limits)
 
 
+def log_of(given: Model) -> Path:
+    """Ten days of jobs, whose users are named as the model's classes."""
+    rng = np.random.default_rng(1)
+    path = Path(tempfile.mkdtemp()) / "log.csv"
+    with path.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["submit", "need", "service", "user"])
+        for submit in np.sort(rng.uniform(0.0, 10 * 86400.0, 300)):
+            number = int(rng.integers(len(given.classes)))
+            user = f"{number} {given.classes[number].label}"  # in the model's order, whatever the names
+            rows.writerow([int(submit), 1 + number, int(rng.exponential(4000.0)) + 1, user])
+    return path
+
+
+LOG: dict[str, Any] = {"servers": 6, "classes": "user", "resamples": 8}
+
 MAKERS: dict[str, Callable[[Model], Any]] = {
     "evaluation": lambda given: loynes.evaluate(given, load=0.7, exceeds=[2.0], **FEW),
     "threshold": lambda given: loynes.stability(given, precision=0.05),
@@ -102,6 +122,11 @@ MAKERS: dict[str, Callable[[Model], Any]] = {
     "check": lambda given: loynes.check(given),
     "certificate": lambda given: loynes.certify(given, load=0.7),
     "sensitivity": lambda given: loynes.sensitivity(given, load=0.7, **FEW),
+    "log": lambda given: loynes.evaluate(log_of(given), policy="easy", scale=1.1, exceeds=[60.0], **LOG),
+    "log plan": lambda given: loynes.plan(log_of(given), slo="mean(wait) <= 1800", probability=0.6, **LOG),
+    "log sweep": lambda given: loynes.sweep(log_of(given), vary={"servers": [6, 8, 10]}, **LOG),
+    "log sensitivity": lambda given: loynes.sensitivity(log_of(given), **LOG),
+    "log comparison": lambda given: loynes.compare(log_of(given), run_times=0.8, **LOG),
 }
 
 

@@ -64,10 +64,15 @@ from loynes.results.records.comparison import Comparison as Comparison
 from loynes.results.records.evaluation import Evaluation as Evaluation
 from loynes.results.records.exact import Exact as Exact
 from loynes.results.records.fitted import FittedModel as FittedModel
+from loynes.results.records.log_cases import LogComparison as LogComparison
+from loynes.results.records.log_cases import LogSweep as LogSweep
+from loynes.results.records.log_evaluation import LogEvaluation as LogEvaluation
+from loynes.results.records.log_plan import LogPlan as LogPlan
 from loynes.results.records.plan import Plan as Plan
 from loynes.results.records.policies import PolicyComparison as PolicyComparison
 from loynes.results.records.replay import Replay as Replay
 from loynes.results.records.samples import SampleFile as SampleFile
+from loynes.results.records.sensitivity import LogSensitivity as LogSensitivity
 from loynes.results.records.sensitivity import Sensitivity as Sensitivity
 from loynes.results.records.simulation import Simulation as Simulation
 from loynes.results.records.sweep import Sweep as Sweep

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+
+from loynes.cli.app import main
 
 ROOT = Path(__file__).parents[2]
 
@@ -49,3 +54,30 @@ def test_bad_requests(tmp_path: Path) -> None:
         done = run(*line)
         assert done.returncode == 2
         assert said in done.stderr
+
+
+def test_the_first_line_says_whether_it_passed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A month of jobs is enough for a test; three hours are not."""
+
+    def shown(*line: str) -> str:
+        with contextlib.suppress(SystemExit):
+            main(["fit", *line])
+        return capsys.readouterr().out
+
+    month, hours = (str(ROOT / "tests" / "recorded" / name) for name in ("month.csv", "log.swf"))
+    text = shown(month, "--servers", "16", "--quiet", "-o", str(tmp_path / "result.json"))
+    found = json.loads((tmp_path / "result.json").read_text())
+    assert found["accepted"] is True
+    assert text.startswith("accepted; tested under fcfs on weeks not seen")
+    *others, last = found["candidates"]
+    assert last["process"] == found["arrivals"]["process"]
+    assert [len(last[name]) for name in ("checks", "whole")] == [4, 4]
+    assert all(check["passed"] for name in ("checks", "whole") for check in last[name])
+    assert all(one["why"] or any(not check["passed"] for check in one["checks"] + one["whole"]) for one in others)
+    log = found["replayed"]["all jobs"]
+    assert found["agrees"] == (log["low"] <= found["modelled"]["all jobs"]["estimate"] <= log["high"])
+    short = json.loads(shown(hours, "--arrivals", "poisson", "--json"))
+    assert (short["accepted"], short["candidates"]) == (False, [])
+    assert short["why"].startswith("the log is too short to test a model on")
+    assert shown(hours, "--no-compare").startswith("not tested; log: 32 servers")
+    assert shown(hours, "--backend", "cpu") == ""

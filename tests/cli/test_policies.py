@@ -48,6 +48,8 @@ def test_compare_policies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     [
         (("--policies", "fcfs", "--without", "T15"), "--without: means nothing with --policies"),
         (("--loads", "0.5"), "--loads: means something only with --policies"),
+        (("--no-limits", "--load", "0.5", "--without", "T15"), "--no-limits: means something only with --policies"),
+        (("--policies", "fcfs", "--limits", "0.5"), "--limits: means something only for a log"),
         (("--policies", "fcfs,lottery", "--loads", "0.5"), "policy 'lottery': must be one of fcfs"),
         (("--policies", "fcfs", "--loads", "0.5", "-o", "x.gif.toml"), "results are written to"),
         (("--policies", "smash", "--window", "0", "--loads", "0.5"), "window 0: must be at least 1"),

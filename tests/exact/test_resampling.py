@@ -452,3 +452,19 @@ def test_what_a_log_and_what_a_model_takes() -> None:
         loynes.evaluate(MONTH, load=0.5)
     with pytest.raises(TypeError, match="has no option 'scale'"):
         loynes.evaluate("five-class-exponential", scale=2.0)
+
+
+def test_numbers_of_one_policy_beside_others() -> None:
+    """A window means something to one of several policies, but nothing to a single one that has none."""
+    three = loynes.compare(MONTH, servers=10, policies=["fcfs", "smash"], window=3, resamples=2)
+    assert [case.result.details.get("window") for case in three.cases] == [None, 3]
+    with pytest.raises(UsageError, match="window 3: means nothing to policy 'fcfs'"):
+        loynes.evaluate(MONTH, servers=10, window=3, resamples=2)
+
+
+def test_no_time_is_no_warning(recwarn: pytest.WarningsRecorder) -> None:
+    """A class of one job in a thin log has responses without any variance: its interval is wide, not undefined."""
+    found = loynes.evaluate(MONTH, servers=16, scale=0.05, resamples=4)
+    assert not [one for one in recwarn if issubclass(one.category, RuntimeWarning)]
+    for waits in (found.overall, *found.classes.values()):
+        assert waits.response.variance.low <= waits.response.variance.estimate <= waits.response.variance.high

@@ -21,7 +21,7 @@ from loynes.results.records.check import Check, KnownThreshold
 from loynes.results.records.comparison import Comparison, Differences
 from loynes.results.records.evaluation import Evaluation
 from loynes.results.records.exact import ClassWait, Exact, digits
-from loynes.results.records.fitted import FittedModel
+from loynes.results.records.fitted import Candidate, CheckedMetric, FittedModel
 from loynes.results.records.plan import Goal, Plan
 from loynes.results.records.policies import Limit, PolicyComparison, PolicyPoint
 from loynes.results.records.simulation import Simulation
@@ -299,25 +299,49 @@ def test_policies() -> None:
     assert "note" not in without.summary.columns
 
 
-def fitted(model: float | None, log: Estimate = VALUE) -> FittedModel:
+def fitted(model: float | None, log: Estimate = VALUE, **more: Any) -> FittedModel:
     modelled = None if model is None else {ALL_JOBS: Estimate(model, model - 0.5, model + 0.5), "one": VALUE}
     arrivals = SimpleNamespace(process="poisson")
     return FittedModel(model=MODEL, source="log", jobs=9, skipped={}, arrivals=arrivals, law="exponential",
-                       replayed={ALL_JOBS: log, "one": log}, modelled=modelled, why="unstable")  # type: ignore[arg-type]  # fmt: skip
+                       policy="easy", replayed={ALL_JOBS: log, "one": log}, modelled=modelled, why="unstable", **more)  # type: ignore[arg-type]  # fmt: skip
 
 
 def test_fits_agree_within_the_logs_noise() -> None:
-    """The log's mean lies in [1, 4]: what touches it agrees."""
-    assert [fitted(x).agrees for x in (0.4, 0.5, 3.0, 4.5, 4.6, None)] == [False, True, True, True, False, None]
+    """The log's mean lies in [1, 4]: a model's mean that lies there agrees, whatever its own interval."""
+    assert [fitted(x).agrees for x in (0.9, 1.0, 3.0, 4.0, 4.1, None)] == [False, True, True, True, False, None]
     assert (fitted(3.0).difference, fitted(None).difference) == (0.5, None)
     assert fitted(3.0, Estimate.exact(0.0)).difference is None
-    assert fitted(3.0).headline == "2 classes, poisson arrivals from 9 jobs, mean wait off the log's by +50.0%"
+    assert fitted(3.0).headline == ("2 classes, poisson arrivals from 9 jobs, mean wait off the log's by +50.0%")
     assert fitted(None).headline == "2 classes, poisson arrivals from 9 jobs"
+    assert fitted(None).title.startswith("not tested; ")
+    assert "off the log's by +50.0%, inside its interval" in fitted(3.0).footer
+    assert "off the log's by +150.0%, outside its interval" in fitted(5.0).footer
+    assert "the model's mean wait is 12500 times the log's, outside its interval" in fitted(25_000.0).footer
     assert fitted(None).summary.rows[0][-1] == "unstable"
     assert fitted(3.0).summary.rows[1][1:5] == ("1", 0.75, 1.0, 1.0)
     assert [row[1] for row in fitted(3.0).tidy.rows] == ["replayed", "replayed", "model", "model"]
     assert len(fitted(None).tidy.rows) == 2
     assert fitted(3.0).flat == fitted(3.0).tidy
+
+
+def test_fits_say_first_whether_they_were_accepted() -> None:
+    good, bad = CheckedMetric("mean wait", VALUE, Estimate.exact(3.0), True), CheckedMetric("p95", VALUE, VALUE, False)
+    tried = (Candidate("poisson", (good, bad), (bad, bad)), Candidate("batch", why="no batches"), Candidate("mmpp"))
+    refused = fitted(3.0, accepted=False, candidates=tried)
+    assert [one.accepted for one in tried] == [False, False, False]
+    assert [one.missed for one in tried] == [3, 0, 0]
+    first = "no model was accepted: take the log itself, loynes evaluate LOG"
+    assert refused.title.startswith(first)
+    assert refused.footer.splitlines()[0] == first
+    assert refused.candidates_summary.title.startswith(f"{first}; tested under easy on weeks not seen")
+    assert refused.candidates_summary.columns == ("arrivals", "mean wait", "p95", "result")
+    assert refused.candidates_summary.rows[0][:2] == ("the log", "2 [1, 4]")
+    assert refused.candidates_summary.rows[1] == ("poisson", "3", "2 *", "3 of 4 missed")
+    assert refused.candidates_summary.rows[2] == ("batch", "-", "-", "no batches")
+    passed = fitted(3.0, accepted=True, candidates=(Candidate("poisson", (good,), (good,)),))
+    assert passed.candidates[0].accepted
+    assert passed.title.startswith("accepted; ")
+    assert passed.candidates_summary.rows[1] == ("poisson", "3", "accepted")
 
 
 def check(model: Any = MODEL, known: KnownThreshold | None = None) -> Check:

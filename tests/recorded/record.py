@@ -1,4 +1,4 @@
-"""What the command line answers today, written down: python tests/recorded/record.py [FILE]
+"""What the command line answers today, written down: python tests/recorded/record.py [CASE ...]
 
 test_recorded.py holds every later answer to this file. Record again only when numbers are meant to change. Both ask a
 child process that calculates alike on every processor: NumPy and BLAS choose their code for it when they are loaded.
@@ -76,7 +76,8 @@ def _same_everywhere() -> dict[str, str]:
 def answers(case: str, folder: Path) -> list[dict[str, Any]]:
     """What each of a case's command lines says, run in an empty folder."""
     shutil.copytree(HERE / "models", folder / "models")
-    shutil.copy(HERE / "log.swf", folder)
+    for log in ("log.swf", "month.csv"):
+        shutil.copy(HERE / log, folder)
     return [_answer(shlex.split(line), folder) for line in CASES[case].split("&&")]
 
 
@@ -87,7 +88,7 @@ def _answer(line: list[str], folder: Path) -> dict[str, Any]:
     # Documents repeat paths as they were given: relative ones are the same in every checkout.
     with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
-            main([*line, *shlex.split(COMMON[line[0]])])
+            main([*line, *shlex.split(COMMON[line[1] if line[1] in COMMON else line[0]])])
             code: Any = 0
         except SystemExit as end:
             code = end.code or 0
@@ -122,14 +123,15 @@ def recorded() -> dict[str, Any]:
     return found
 
 
-def record(path: Path) -> None:
-    found = {}
-    for case in CASES:
+def record(cases: list[str]) -> None:
+    """These cases anew, or all of them; those that are no longer there are dropped."""
+    found = {name: answer for name, answer in recorded()["cases"].items() if name in CASES} if cases else {}
+    for case in cases or CASES:
         with tempfile.TemporaryDirectory() as folder:
             found[case] = ask(answers, case, Path(folder))
     # No time of day in the gzip header: the same answers give the same bytes.
-    path.write_bytes(gzip.compress(canonical({"made_with": ask(made_with), "cases": found}), mtime=0))
+    RECORDING.write_bytes(gzip.compress(canonical({"made_with": ask(made_with), "cases": found}), mtime=0))
 
 
 if __name__ == "__main__":
-    record(Path(sys.argv[1]) if len(sys.argv) > 1 else RECORDING)
+    record(sys.argv[1:])

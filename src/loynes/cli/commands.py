@@ -84,14 +84,30 @@ def question_command(name: str) -> Any:
     if question.for_log:
         others[LOG] = log_question(question)
     parameters = _parameters(question)
+    twice: dict[str, tuple[str, str]] = {}  # options that mean something else in another question: switch and name
     for switch, other in others.items():
-        parameters |= {n: one for n, one in _parameters(other, switch).items() if n not in (*parameters, LOG)}
+        for n, one in _parameters(other, switch).items():
+            if n in parameters and _is_flag(one) and not _is_flag(parameters[n]):
+                twice[f"{switch}_{n}"] = switch, n
+                parameters[f"{switch}_{n}"] = _negative(f"{switch}_{n}", n, one)
+            elif n not in (*parameters, LOG):
+                parameters[n] = one
     parameters |= _common(question)
 
     def run(**given: Any) -> None:
         if question_for(question, given.get("model")) is not question:
             given[LOG] = given.pop("model")
-        _run(next((other for switch, other in others.items() if given.get(switch)), question), given, others)
+        chosen = next((switch for switch in others if given.get(switch)), "")
+        for alias, (switch, n) in twice.items():
+            value = given.pop(alias)
+            if switch == chosen:
+                if given.get(n) is not None:
+                    raise UsageError(f"--{n}: means something only for a log")
+                given[n] = value
+            elif value is not None:
+                place = "means nothing for a log" if chosen == LOG else f"means something only with --{switch}"
+                raise UsageError(f"--no-{n}: {place}")
+        _run(others.get(chosen, question), given, others)
 
     ordered = sorted(parameters.values(), key=lambda one: one.default is not inspect.Parameter.empty)
     run.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
@@ -145,6 +161,16 @@ def _option(name: str, field: Any, option: Option, prefix: str, panel: str | Non
     many = option.written in ("repeated", "pairs")
     about = typer.Option(flag, metavar=option.metavar, help=help_text, show_default=False, rich_help_panel=panel)
     return Annotated[list[kind] | None, about] if many else Annotated[kind | None, about]  # type: ignore[valid-type]
+
+
+def _is_flag(parameter: inspect.Parameter) -> bool:
+    return bool in get_args(get_args(parameter.annotation)[0])
+
+
+def _negative(name: str, flag: str, parameter: inspect.Parameter) -> inspect.Parameter:
+    """Only the --no- of a switch whose own name is taken."""
+    about = typer.Option(f" /--no-{flag}", help=get_args(parameter.annotation)[1].help, show_default=False)
+    return _parameter(name, Annotated[bool | None, about])
 
 
 def _base(annotation: Any) -> type:
@@ -215,15 +241,18 @@ def _run(question: type[Question], given: dict[str, Any], others: dict[str, type
 
 def _out_of_place(name: str, options: dict[str, Any], others: dict[str, type[Question]]) -> str:
     """Why an option is refused: it belongs to another question of the same command."""
-    from loynes.questions.asking.question import flag_of, option_of
+    from loynes.questions.asking.question import flag_of, option_of, questions
 
     flag = "[OTHER]" if name == "other" else flag_of(name, option_of(_owner(name), name))
     if LOG in options:
         return f"{flag}: means nothing for a log"
-    switch = next((one for one, other in others.items() if one in options or name in other.model_fields), LOG)
+    asked = next((one for one in others if one in options), "")
+    if asked and any(name in one.model_fields and LOG not in one.model_fields for one in questions().values()):
+        return f"{flag}: means nothing with --{asked}"
+    switch = next((one for one, other in others.items() if name in other.model_fields), LOG)
     if switch == LOG:
         return f"{flag}: means something only for a log"
-    return f"{flag}: {'means nothing with' if switch in options else 'means something only with'} --{switch}"
+    return f"{flag}: means something only with --{switch}"
 
 
 def _owner(name: str) -> type[Question]:

@@ -11,7 +11,7 @@ A quantity x has one value in the log itself, replayed, and one in every resampl
   Where its upper end would pass 0 the log cannot exclude that the queue is unstable, and the end is infinite. The log
   has about n independent stretches of days, whose sums have heavy tails: half of n - 1 degrees of freedom, at least 3,
   and WIDER times the standard deviation (for waits; n - 1 and once for shares) were chosen so that 95% intervals hold
-  the truth of synthetic logs of ten weeks, with sessions and cycles, 90 to 98% of the time (docs/traces.md). That is a
+  the truth of synthetic logs of ten weeks, with sessions and cycles, 90 to 98% of the time (docs/logs.md). That is a
   measurement, no proof.
 - **ahead**: where x will be in the next period as long as the log: the same with twice the variance.
 - **Monte Carlo**: how well the estimate is known from so many runs. The log itself is replayed exactly; a log with jobs
@@ -36,6 +36,8 @@ Array = NDArray[np.float64]
 # See above.
 WIDER = 1.25
 LEAST_FREEDOM = 3.0
+# Times that are shorter than this are as good as 0: their inverses stay finite.
+NO_TIME = 1e-9
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Quantity:
         return float(self.own.mean())
 
     def on_scale(self, values: Array) -> Array:
-        return values if math.isinf(self.service) else -1.0 / (values + self.service)
+        return values if math.isinf(self.service) else -1.0 / np.maximum(values + self.service, NO_TIME)
 
     def back(self, value: float) -> float:
         if math.isinf(self.service):
@@ -147,14 +149,15 @@ def data_interval(confidence: float, stretches: float, ahead: bool = False) -> E
 def wait_quantity(state: RecordedState, own: int, group: int, column: int) -> Quantity:
     """A column of the waits of a group of jobs (0: all), of which the first rows are the log itself."""
     values = state.waits[:, group, column]
+    mine = values[:own][~np.isnan(values[:own])]  # where jobs are left out, a group may have none in some of the runs
     mean_service = float(np.nanmean(state.waits[:own, group, RESPONSE] - state.waits[:own, group, WAIT]))
     if column >= NONE:
-        return Quantity(values[:own], values[own:], most=1.0)
+        return Quantity(mine, values[own:], most=1.0)
     statistic = (column - WAIT) % 6
     # Of an exponential service: mean, variance, percentiles.
     shape = (1.0, mean_service, *(-math.log1p(-q) for q in RANKS))[statistic]
     added = shape * mean_service if column < RESPONSE else 0.0
-    return Quantity(values[:own], values[own:], added)
+    return Quantity(mine, values[own:], added)
 
 
 def measures(

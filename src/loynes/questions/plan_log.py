@@ -34,7 +34,7 @@ class PlanLog(OnResamples):
     """The smallest cluster that meets service objectives for jobs like those of a log, with which probability.
 
     The probability is about the log: had it been recorded at another time, or longer, another size might have come out.
-    It is estimated from resamples (docs/traces.md), and it is at least so high where there are several objectives.
+    It is estimated from resamples (docs/logs.md), and it is at least so high where there are several objectives.
     `vary` is "servers", one of the resources, or "scale": how many times the jobs the cluster can take.
     """
 

@@ -7,7 +7,7 @@ from loynes.report.content import Cell, Content, Grid, Sure, Tile, page_for
 from loynes.report.waits import cluster_facts, how_of
 from loynes.report.words import about, count, duration, percent
 from loynes.results.charts.fitted import charts
-from loynes.results.records.fitted import FittedModel
+from loynes.results.records.fitted import FACTOR, FittedModel
 
 NOISE = (
     "A log is one draw of what could have happened: intervals of its replayed waits, from resamples of its days, say "
@@ -46,10 +46,9 @@ def _sentences(result: FittedModel) -> list[str]:
     ]
     if result.modelled is not None:
         model = result.modelled[ALL_JOBS].estimate
-        off = "" if result.difference is None else f", {percent(abs(result.difference))} "
-        side = "" if result.difference is None else "less" if result.difference < 0 else "more"
+        off = "" if result.difference is None else f", {result.beside}"
         verdict = "inside the log's interval" if result.agrees else "outside the log's interval"
-        sentences.append(f"In the model they wait {duration(model)}{off}{side}: {verdict}.")
+        sentences.append(f"In the model they wait {duration(model)}{off}: {verdict}.")
     return [*sentences, f"Arrivals are {result.process}, run times {result.law}. Times are in seconds."]
 
 
@@ -60,7 +59,9 @@ def _tiles(result: FittedModel) -> list[Tile]:
     if result.difference is not None:
         sign = "+" if result.difference > 0 else "−"
         detail = "inside the log's interval" if result.agrees else "outside the log's interval"
-        tiles.append(Tile("off by", f"{sign}{percent(abs(result.difference))}", detail))
+        small = result.difference <= FACTOR
+        off = f"{sign}{percent(abs(result.difference))}" if small else about(1.0 + result.difference)
+        tiles.append(Tile("off by" if small else "times the log's", off, detail))
     return [*tiles, Tile("squared cv of gaps", about(result.arrivals.gap_cv2), "1: as Poisson arrivals")]
 
 

@@ -8,7 +8,7 @@ from loynes.report.content import Cell, Content, Grid, Sure, Tile, page_for
 from loynes.report.waits import UNIT, cluster_facts, how_of, intervals, tile
 from loynes.report.words import about, between, count, listed, percent, sentence
 from loynes.results.charts.sensitivity import charts
-from loynes.results.records.sensitivity import Effect, Sensitivity, most_effective
+from loynes.results.records.sensitivity import Effect, HasEffects, Sensitivity, most_effective
 
 DERIVATIVE = (
     "Derivatives are taken along the simulated paths: every wait is a sum of services and gaps, and a derivative says "
@@ -30,9 +30,9 @@ def content(result: Sensitivity) -> Content:
         title=result.title,
         facts=[*([] if model is None else cluster_facts(model)), f"rate {result.rate:.6g}"],
         summary=_sentences(result),
-        tiles=_tiles(result),
+        tiles=effects_tiles(result, result.confidence),
         charts=charts(result, result.confidence),
-        grids=[_grid(result)],
+        grids=[effects_grid(result)],
         sure=Sure([intervals(result.confidence, result.replicas), *how, *map(sentence, result.remarks)]),
         models=[] if model is None else [(model.label, model)],
         how=how_of(result, backend=result.backend, confidence=result.confidence, jobs=result.jobs, model=result.model),
@@ -51,22 +51,22 @@ def _sentences(result: Sensitivity) -> list[str]:
     return [*sentences, UNIT]
 
 
-def _tiles(result: Sensitivity) -> list[Tile]:
+def effects_tiles(result: HasEffects, confidence: float) -> list[Tile]:
     best = most_effective(result.effects, result.grows)
-    tiles = tile(result.label, result.base, result.confidence)
+    tiles = tile(result.label, result.base, confidence)
     if best is not None:
         sign = "+" if best.effect.estimate > 0 else ""
         tiles.append(Tile("most effective", f"{sign}{about(best.effect.estimate)}", best.words))
     return [*tiles, Tile("changes tried", count(len(result.effects), "change"), "")]
 
 
-def _grid(result: Sensitivity) -> Grid:
+def effects_grid(result: HasEffects) -> Grid:
     columns = ("what changes", "by", f"change of {result.noun}", "interval", "in percent", "method", "step")
     rows = [_row(result, one) for one in result.effects]
     return Grid("Effects", columns, rows, note="The largest first; of one percent more, one more or one fewer.")
 
 
-def _row(result: Sensitivity, one: Effect) -> list[Cell]:
+def _row(result: HasEffects, one: Effect) -> list[Cell]:
     finite = math.isfinite(one.effect.estimate)
     value = Cell.of(one.effect) if finite else Cell(one.note or "unstable")
     ends = between(one.effect, None).strip(" ()") if finite else ""

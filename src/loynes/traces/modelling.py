@@ -236,14 +236,25 @@ def more_phases(trace: Trace, bursts: Burstiness) -> dict[str, Any]:
     shapes = 1.0 - -np.expm1(-np.outer(t, grid)) / np.outer(t, grid)
     weight = np.sqrt(np.array(bursts.windows, np.float64)) / np.maximum(np.array(bursts.dispersion), 1.0)
     size, _ = nnls(weight[:, None] * shapes, weight * np.maximum(np.array(bursts.dispersion) - 1.0, 0.0))
-    strong = np.argsort(-size * grid)[:2]
-    strong = strong[size[strong] > 0.0]
-    if len(strong) < 2 or grid[strong].max() < 3.0 * grid[strong].min():
+    size, rate = _terms(size, grid)
+    strong = np.argsort(-size * rate)[:2]
+    size, rate = size[strong], rate[strong]
+    if len(rate) < 2 or rate.max() < 3.0 * rate.min():
         raise TraceError(f"{trace.source}: its arrivals do not disperse on two scales of time")
-    deviation = np.sqrt(0.5 * size[strong] * m * grid[strong]) / m
+    deviation = np.sqrt(0.5 * size * m * rate) / m
     deviation *= min(1.0, 0.98 / float(deviation.sum()))  # no rate below 0
-    generators = [0.5 * r * np.array([[-1.0, 1.0], [1.0, -1.0]]) for r in grid[strong]]
+    generators = [0.5 * r * np.array([[-1.0, 1.0], [1.0, -1.0]]) for r in rate]
     generator = np.kron(generators[0], np.eye(2)) + np.kron(np.eye(2), generators[1])
     signs = [np.array([1.0, -1.0])] * 2
     swing = np.kron(deviation[0] * signs[0], np.ones(2)) + np.kron(np.ones(2), deviation[1] * signs[1])
     return {"process": "mmpp", "generator": generator.tolist(), "rates": (m * (1.0 + swing)).tolist()}
+
+
+def _terms(size: Array, grid: Array) -> tuple[Array, Array]:
+    """Sizes and rates of the terms on a grid: a rate between two points of it is found as both of them, and put
+    together again so that the dispersion over short times (sum of size x rate) and over long ones (of sizes) stays.
+    """
+    there = np.flatnonzero(size > 0.0)
+    parts = np.split(there, np.flatnonzero(np.diff(there) > 1) + 1) if len(there) else []
+    sizes = np.array([size[part].sum() for part in parts])
+    return sizes, np.array([size[part] @ grid[part] for part in parts]) / sizes

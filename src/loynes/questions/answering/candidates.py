@@ -64,7 +64,10 @@ def arrivals_named(name: str, trace: Trace, group: Ints) -> dict[str, Any]:
         return phases_table(trace, group, int(name.removeprefix("phases")))
     if name == "mmpp4":
         return more_phases(trace, burstiness(trace))
-    return arrival_table_of(trace, burstiness(trace), name)
+    bursts = burstiness(trace)
+    if name == "batch" and bursts.together == 0.0:
+        raise TraceError(f"{trace.source}: no two of its jobs come at the same time")
+    return arrival_table_of(trace, bursts, name)
 
 
 @dataclass(frozen=True)

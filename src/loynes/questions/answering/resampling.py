@@ -124,8 +124,8 @@ class LogRunner:
         question = self.question
         units = question.resources or {"servers": other.pop("servers", None) or question.servers_of(self.recorded)}
         units = {name: int(other.pop(name, None) or count) for name, count in units.items()}
+        strictly = "policy" not in other  # of several policies, some have no use for a number
         policy = other.pop("policy", question.policy)
-        strictly = policy == question.policy
         inflation = 1.0 if question.inflation is None else question.inflation
         order = order_of(policy, self._numbers, inflation, strictly=strictly)
         if len(units) > 1 and order.rule.identical_servers_only:

@@ -29,7 +29,7 @@ def charts(result: LogEvaluation) -> list[Chart]:
 def _doubt(result: LogEvaluation, size: float, unit: str) -> Rows:
     """The two intervals of the mean wait, and where resamples lie."""
     values = {
-        "in the long run, given this log": result.overall.wait.mean,
+        "in the long run": result.overall.wait.mean,
         f"in the next {result.days} days": result.ahead.overall.wait.mean,
         "of the runs": result.sampling.overall.wait.mean,
         "mean over resamples": result.others.overall.wait.mean,
@@ -93,14 +93,15 @@ def case_charts(result: LogCases) -> list[Chart]:
     )
     first, *others = result.cases
     minus = [
-        Row(f"{case.name}: {name}", (difference["wait.mean"].scaled(1.0 / size),))
+        Row(name if len(others) == 1 else case.name, (difference["wait.mean"].scaled(1.0 / size),))
         for case in others
         for name, difference in case.differences.items()
         if len(others) == 1 or name == ALL_JOBS
     ]
+    what = others[0].name if len(others) == 1 else "every case"
     differences = Rows(
-        title=f"Minus “{first.name}”",
-        picture_title=f"{result.model.name}: mean wait minus that with “{first.name}”",
+        title=f"{what} minus “{first.name}”",
+        picture_title=f"{result.model.name}: mean wait, {what} minus “{first.name}”",
         axis=f"difference of mean waits ({unit})",
         measures=("mean wait",),
         rows=tuple(minus),

@@ -11,8 +11,12 @@ from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS
 from loynes.results.base import Result, SavedModel
 from loynes.results.files import check_writable, write_text
+from loynes.results.records.log_evaluation import digits, interval_text
 from loynes.results.table import Table
 from loynes.traces.burstiness import Burstiness
+
+# From this difference on, relative, a factor says more than percents.
+FACTOR = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,9 +108,8 @@ class FittedModel(Result):
 
     @property
     def headline(self) -> str:
-        off = "" if self.difference is None else f", mean wait {_off(self.difference)}"
-        classes = f"{len(self.model.classes)} classes, {self.process} arrivals from {self.jobs} jobs{off}"
-        return f"{self.verdict}; {classes}"
+        off = "" if self.difference is None else f", mean wait {self.beside}"
+        return f"{len(self.model.classes)} classes, {self.process} arrivals from {self.jobs} jobs{off}"
 
     @property
     def difference(self) -> float | None:
@@ -114,6 +117,15 @@ class FittedModel(Result):
         if self.modelled is None or self.replayed[ALL_JOBS].estimate == 0:
             return None
         return self.modelled[ALL_JOBS].estimate / self.replayed[ALL_JOBS].estimate - 1.0
+
+    @property
+    def beside(self) -> str:
+        """The model's mean wait beside the log's, in words."""
+        if self.difference is None or not math.isfinite(self.difference):
+            return "of another order than the log's"
+        if self.difference <= FACTOR:
+            return f"off the log's by {self.difference:+.1%}"
+        return f"{digits(1.0 + self.difference)} times the log's"
 
     @property
     def agrees(self) -> bool | None:
@@ -157,9 +169,9 @@ class FittedModel(Result):
     def candidates_summary(self) -> Table:
         """A row a candidate: the quantities on the weeks that it has not seen."""
         tested = next((one.checks for one in self.candidates if one.checks), ())
-        rows: list[tuple[Any, ...]] = [("the log", *(_shown(check.log) for check in tested), "")]
+        rows: list[tuple[Any, ...]] = [("the log", *(interval_text(check.log) for check in tested), "")]
         for one in self.candidates:
-            cells = [f"{check.model.estimate:.3g}{'' if check.passed else ' *'}" for check in one.checks]
+            cells = [f"{digits(check.model.estimate)}{'' if check.passed else ' *'}" for check in one.checks]
             result = "accepted" if one.accepted else one.why or f"{one.missed} of {len(one.checks + one.whole)} missed"
             rows.append((one.process, *(cells or ["-"] * len(tested)), result))
         columns = ("arrivals", *(check.name for check in tested), "result")
@@ -177,7 +189,7 @@ class FittedModel(Result):
         lines = [f"fit of {self.jobs} jobs ({sum(self.skipped.values())} lines skipped), {self.seconds:.1f} s"]
         if self.difference is not None:
             place = "inside" if self.agrees else "outside"
-            lines.append(f"the model's mean wait is {_off(self.difference)}, {place} its interval")
+            lines.append(f"the model's mean wait is {self.beside}, {place} its interval")
         if self.doubt is not None:
             lines.append(
                 f"refitted to resamples of the log, its mean wait lies between {self.doubt.low:.4g} and "
@@ -194,14 +206,3 @@ class FittedModel(Result):
             write_text(path, self.model.to_toml())
         else:
             super().save(path)
-
-
-def _off(difference: float) -> str:
-    """How far the model is from the log, in words."""
-    if difference > 2.0:
-        return f"{1.0 + difference:.3g} times the log's"
-    return f"off the log's by {difference:+.1%}"
-
-
-def _shown(value: Estimate) -> str:
-    return f"{value.estimate:.3g} [{value.low:.3g}, {value.high:.3g}]"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -119,10 +120,14 @@ class LogEvaluation(Result):
 
 def interval_text(value: Estimate, size: float = 1.0) -> str:
     """An estimate with its interval, which is too wide and lopsided for a half-width, in units of a size."""
+    if math.isnan(value.estimate):
+        return "-"
     middle, low, high = (digits(x / size) for x in vars(value).values())
     return f"{middle} [{low}, {high}]"
 
 
 def digits(x: float) -> str:
     """Three digits, and no power of ten where a number can do without."""
+    if not math.isfinite(x):
+        return "-" if math.isnan(x) else "∞" if x > 0 else "-∞"
     return f"{float(f'{x:.3g}'):g}"
