@@ -129,7 +129,7 @@ def test_a_log_is_held_out_with_the_intervals_of_its_resamples() -> None:
 )
 def test_every_name_has_its_own_arrivals(name: str, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ways: dict[str, Any] = {
-        "burstiness": lambda trace: None,
+        "burstiness": lambda trace: SimpleNamespace(together=0.5),
         "arrival_table_of": lambda trace, measured, name: {"way": f"plain {name}"},
         "more_phases": lambda trace, measured: {"way": "more phases"},
         "cycle_table": lambda trace, group: {"way": "cycles"},

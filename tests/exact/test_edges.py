@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from loynes.execution.context import Context
 from loynes.inputs.tables import job_table
 from loynes.kernels.cpu import compiled
 from loynes.model import Model, laws, load
+from loynes.questions.answering.methods import PILOT_SAMPLES, Methods, cpu_seconds
 from loynes.questions.answering.thresholds import judged_rate
 from loynes.stationary.backward import initial_length
 from support import LAWS, single
@@ -52,6 +54,22 @@ def test_no_burn_in_leaves_as_many_replicas_as_usual() -> None:
         for jobs in (0, 1)
     )
     assert none == one > 1
+
+
+def test_how_long_the_cpu_would_take() -> None:
+    """Jobs grow as the square of what is left to the threshold, and of the precision; or with the samples."""
+    table = job_table(load("five-class-exponential"), 0.9)
+    first = cpu_seconds(table, 0.8, 0.02, None, 0.99)
+    assert cpu_seconds(table, 0.9, 0.02, None, 0.99) == pytest.approx(4 * first)
+    assert cpu_seconds(table, 0.8, 0.01, None, 0.99) == pytest.approx(4 * first)
+    few, many = (cpu_seconds(table, 0.8, 0.02, samples, 0.99) for samples in (1000, 3000))
+    assert many == pytest.approx(3 * few)
+
+
+def test_pilots_take_a_quarter_of_all_jobs_at_most() -> None:
+    allowed: Any = SimpleNamespace(table=job_table(load("five-class-exponential"), 0.9), max_jobs=2**40)
+    longest = Methods.longest_pilot.fget(allowed)  # type: ignore[attr-defined]
+    assert 2**40 / 4 - PILOT_SAMPLES < PILOT_SAMPLES * longest <= 2**40 / 4
 
 
 def test_waits_too_rare_to_see() -> None:

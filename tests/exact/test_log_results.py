@@ -13,7 +13,7 @@ from loynes.estimators.measures import ALL_JOBS, Measures, Spread, System, Waits
 from loynes.model import load
 from loynes.results.charts.chart import Lines, Parts, Rows
 from loynes.results.charts.register import charts_of
-from loynes.results.records.fitted import FittedModel
+from loynes.results.records.fitted import Candidate, CheckedMetric, FittedModel
 from loynes.results.records.log_cases import LogCase, LogComparison, LogSweep
 from loynes.results.records.log_evaluation import LogEvaluation, digits, interval_text
 from loynes.results.records.log_plan import LogGoal, LogPlan, TriedValue
@@ -186,17 +186,36 @@ def test_a_plan_as_tables() -> None:
     )  # fmt: skip
 
 
+def fitted(log: float, model: float | None, **more: Any) -> FittedModel:
+    modelled = None if model is None else {ALL_JOBS: Estimate.exact(model)}
+    arrivals: Any = SimpleNamespace(process="poisson")
+    return FittedModel(
+        model=load("one-or-all"), source="log", jobs=9, skipped={}, arrivals=arrivals, law="exponential",
+        policy="easy", replayed={ALL_JOBS: Estimate.exact(log)}, modelled=modelled, why="", **more,
+    )  # fmt: skip
+
+
+def test_the_test_of_a_fit_is_drawn_in_multiples_of_the_log() -> None:
+    """Of its value; where that is 0, of the end of its interval; where all is 0, as it is."""
+    model, logs = Estimate.exact(3.0), (Estimate(4.0, 2.0, 6.0), Estimate(0.0, 0.0, 2.0), Estimate.exact(0.0))
+    checks = tuple(CheckedMetric(f"{n}", log, model, n == 0) for n, log in enumerate(logs))
+    test, *_ = charts_of(fitted(2.0, 3.0, candidates=(Candidate("poisson", checks),)))
+    assert isinstance(test, Rows)
+    assert [row.label for row in test.rows] == [
+        "0, weeks not seen", "1, weeks not seen: not passed", "2, weeks not seen: not passed",
+    ]  # fmt: skip
+    assert [row.values for row in test.rows] == [
+        (Estimate(1.0, 0.5, 1.5), Estimate.exact(0.75)),
+        (Estimate(0.0, 0.0, 1.0), Estimate.exact(1.5)),
+        (Estimate.exact(0.0), model),
+    ]
+
+
 def test_how_far_a_fit_is_off() -> None:
     """The model's mean wait over the log's; nothing where the log's jobs do not wait, or the model was not run."""
 
     def off(log: float, model: float | None) -> float | None:
-        modelled = None if model is None else {ALL_JOBS: Estimate.exact(model)}
-        replayed = {ALL_JOBS: Estimate.exact(log)}
-        arrivals: Any = SimpleNamespace(process="poisson")
-        return FittedModel(
-            model=load("one-or-all"), source="log", jobs=9, skipped={}, arrivals=arrivals, law="exponential",
-            policy="easy", replayed=replayed, modelled=modelled, why="",
-        ).difference  # fmt: skip
+        return fitted(log, model).difference
 
     assert (off(2.0, 3.0), off(2.0, 1.0), off(0.0, 3.0), off(2.0, None)) == (0.5, -0.5, None, None)
 
@@ -225,12 +244,14 @@ def test_charts_of_cases() -> None:
     assert together.axis == "wait (minutes)"
     assert [row.values[0].estimate for row in together.rows if row.values[0]] == pytest.approx([60.0, 50.0])
     assert (together.first, together.offer_log) == ((0, 2), True)
-    assert [row.label for row in minus.rows] == ["case 2: all jobs", "case 2: small", "case 2: large"]
+    assert [row.label for row in minus.rows] == [ALL_JOBS, "small", "large"]
     assert [row.values[0].low for row in minus.rows if row.values[0]] == pytest.approx([-15.0] * 3)
     assert minus.zero
+    assert minus.title == "case 2 minus “as it is”"
     _, of_three = charts_of(cases(LogSweep, 3))
     assert isinstance(of_three, Rows)
-    assert [row.label for row in of_three.rows] == ["case 2: all jobs", "case 3: all jobs"]
+    assert [row.label for row in of_three.rows] == ["case 2", "case 3"]
+    assert of_three.title == "every case minus “as it is”"
     assert len(charts_of(cases(count=1))) == 1
 
 

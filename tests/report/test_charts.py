@@ -252,6 +252,10 @@ def test_titles_and_notes_say_what_is_drawn() -> None:
     r = result_of("evaluation")
     assert charts_of(r)[0].note == "p95: 95 of 100 jobs wait at most so long. Bars are intervals."
     assert waits(r, "").note == "p95: 95 of 100 jobs wait at most so long."
+    r = result_of("exact")
+    assert charts_of(r)[0].title == "Mean waits by class"
+    assert charts_of(changed(r, overall=None))[0].title == "What the servers do when the cluster is full"
+    assert charts_of(result_of("comparison"))[0].zero  # type: ignore[attr-defined]
     r = result_of("simulation")
     assert charts_of(r)[0].note == "Bands are intervals. Shaded: changes of the scenario."
     assert charts_of(changed(r, model=model()))[0].note == "Bands are intervals."
