@@ -297,3 +297,8 @@ def test_shares_of_the_work_add_up(name: str) -> None:
     parts = import_module(f"loynes.questions.{name}").PARTS
     assert parts == tuple(sorted(parts))
     assert (parts[0], parts[-1]) == (0.0, 1.0)
+
+
+def test_all_seeds_begin_with_1() -> None:
+    fields = [question.model_fields["seed"] for question in load_all().values() if "seed" in question.model_fields]
+    assert {field.default for field in fields} == {1}

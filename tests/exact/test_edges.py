@@ -11,14 +11,17 @@ import numpy as np
 import pytest
 
 import loynes
-from loynes.errors import LoynesWarning, ModelError
+from loynes.errors import LoynesWarning, ModelError, UsageError
 from loynes.execution.context import Context
 from loynes.inputs.tables import job_table
 from loynes.kernels.cpu import compiled
 from loynes.model import Model, laws, load
 from loynes.questions.answering.methods import PILOT_SAMPLES, Methods, cpu_seconds
+from loynes.questions.answering.orders import order_of
+from loynes.questions.answering.replaying import classes_of
 from loynes.questions.answering.thresholds import judged_rate
 from loynes.stationary.backward import initial_length
+from loynes.traces.trace import Trace
 from support import LAWS, single
 
 
@@ -70,6 +73,36 @@ def test_pilots_take_a_quarter_of_all_jobs_at_most() -> None:
     allowed: Any = SimpleNamespace(table=job_table(load("five-class-exponential"), 0.9), max_jobs=2**40)
     longest = Methods.longest_pilot.fget(allowed)  # type: ignore[attr-defined]
     assert 2**40 / 4 - PILOT_SAMPLES < PILOT_SAMPLES * longest <= 2**40 / 4
+
+
+def test_exact_answers_end_before_the_threshold() -> None:
+    """Where too few digits would be right; and they tell resources apart only where there are several."""
+    with pytest.raises(UsageError, match="is within 1e-06 of the threshold"):
+        loynes.exact("one-or-all", load=1 - 5e-7)
+    assert loynes.exact("one-or-all").resources == {}
+
+
+def test_classes_of_many_needs_are_powers_of_two() -> None:
+    needs = np.arange(41)
+    jobs = Trace(np.arange(41.0), needs, np.full(41, 60.0), np.full(41, np.nan), {})
+    names, code = classes_of(jobs, None)
+    assert names == [f"need {text}" for text in ("0", "1", "2", "3-4", "5-8", "9-16", "17-32", "33-64")]
+    assert [names[code[n]] for n in (0, 1, 2, 3, 4, 5, 32, 33)] == [
+        f"need {text}" for text in ("0", "1", "2", "3-4", "3-4", "5-8", "17-32", "33-64")
+    ]
+
+
+def test_orders_say_what_is_not_as_usual() -> None:
+    assert "inflation" not in order_of("easy", {}).label
+    assert "inflation 2" in order_of("easy", {}, 2.0).label
+
+
+def test_windows_of_a_replay() -> None:
+    """One of four servers is busy for the whole minute, a second for the first half of it."""
+    jobs = {"submit": [0.0, 0.0], "need": [1, 1], "service": [60.0, 30.0]}
+    series = loynes.replay(jobs, servers=4, windows=2).series
+    assert series.busy_servers == pytest.approx((2.0, 1.0))
+    assert series.utilization == pytest.approx((0.5, 0.25))
 
 
 def test_waits_too_rare_to_see() -> None:
