@@ -298,11 +298,12 @@ class BlockState(NamedTuple):
     places: Ints  # [row], where the arrival process stands at job 0
     height: Array  # [row]
     time: Array  # [row]
+    count: Ints  # [row, class]
 
 
 @dataclass(frozen=True, eq=False)
 class BlockBefore(ModelTask):
-    """The `length` jobs before job 0, given where arrivals stand then: the height of their pile, and their time."""
+    """The `length` jobs before job 0, given where arrivals stand then: height of their pile, their time, classes."""
 
     length: int
 
@@ -314,12 +315,12 @@ class BlockBefore(ModelTask):
 
 class SpanState(NamedTuple):
     height: Array  # [row]
-    jobs: Ints  # [row], how many
+    count: Ints  # [row, class]
 
 
 @dataclass(frozen=True, eq=False)
 class PileInTime(ModelTask):
-    """All jobs that come within a time from the beginning of a cycle on: the height of their pile, and how many."""
+    """All jobs that come within a time from the beginning of a cycle on: the height of their pile, and their classes."""
 
     span: float
 

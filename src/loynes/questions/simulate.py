@@ -201,7 +201,7 @@ class Simulate(Question):
         certificate = certify(self.model, judged.rate, judged.threshold, seed=seed, max_jobs=4e9, context=context)
         ways: dict[str, Any] = {"seed": seed, "first": int(numbers[0]), "engine": context.engine}
         if isinstance(certificate, Certificate):
-            batches = perfect_samples(table, certificate, len(numbers), delta=DELTA, **ways)
+            batches = perfect_samples(self.model, table, certificate, len(numbers), delta=DELTA, **ways)
         else:
             batches = backward_samples(table, len(numbers), **ways)
             why = certificate.why

@@ -26,7 +26,7 @@ PERFECT = (
     "had met. What “above” rests on is the certificate."
 )
 ASSUMED = (
-    "Assumed: services have exponential moments, which their laws say; and a Student bound for the mean of "
+    "Assumed: services have {moments}, which their laws say; and a Student bound for the mean of "
     "exp(theta Y) over independent blocks holds, which is sure to {sure:.6f}."
 )
 TAILS = (1e-2, 1e-3, 1e-4, 1e-6)
@@ -63,6 +63,21 @@ def terms(certificate: Certificate) -> list[tuple[str, str, str]]:
             "Below zero: blocks go faster than they come, with room to spare.",
         ),
     ]
+    if c.long is not None:
+        rows += [
+            (
+                "long services",
+                str(c.long),
+                "From here on a class's services count as long. They are left out of the blocks and bounded by a queue "
+                "of their own, to which every job brings one with a small chance.",
+            ),
+            (
+                "rho",
+                f"{c.long.rho:.4g}",
+                "The load of that queue. Below 1, so that what long services bring, however long they are, has a law "
+                "that can be sampled.",
+            ),
+        ]
     if c.burn_in is not None:
         meaning = "So many jobs were run and thrown away before anything was measured, in both chains."
         rows.append(("burn-in", count(c.burn_in, "job"), meaning))
@@ -75,6 +90,10 @@ def terms(certificate: Certificate) -> list[tuple[str, str, str]]:
         )
         rows.append(("distance", f"{about(c.distance.estimate)}, at most {small(c.distance.high)}", meaning))
     return rows
+
+
+def _moments(certificate: Certificate) -> str:
+    return "exponential moments" if certificate.long is None else "a finite mean"
 
 
 def of_several(evaluations: list[Evaluation]) -> Sure:
@@ -117,7 +136,7 @@ def content(result: Certified) -> Content:
         tiles=[] if c is None else _tiles(c),
         charts=charts(result),
         grids=[Grid.of(result.summary, "Figures"), *([] if c is None else [_quantiles(c)])],
-        sure=Sure([LOWER]) if c is None else Sure([ASSUMED.format(sure=c.sure)], terms(c)),
+        sure=Sure([LOWER]) if c is None else Sure([ASSUMED.format(sure=c.sure, moments=_moments(c))], terms(c)),
         models=[(result.model.label, result.model)],
         how=how_of(result, model=result.model),
     )

@@ -1,7 +1,4 @@
-"""What is known of a block of jobs without sampling: how short the time A can be in which it arrives, and what services
-too rare to be sampled can add to its pile.
-
-The first is ln E[exp(-theta A)], whatever comes after the block.
+"""How short the time A can be in which a block of jobs arrives: ln E[exp(-theta A)], whatever comes after the block.
 
 The majorant's workload is a supremum over sums into the past, so what must hold holds given the place x of the arrival
 process at the block's later end, for the worst x. Independent gaps have no place; a modulated process, run backward,
@@ -28,21 +25,19 @@ from numpy.typing import NDArray
 
 from loynes.inputs.arrivals import MODULATED, PERIODIC, POISSON, RECORDED, ArrivalTable, parts_of
 from loynes.inputs.cells import cells, tail_edges
-from loynes.inputs.tables import JobTable, class_probabilities
+from loynes.inputs.tables import JobTable
 
 Array = NDArray[np.float64]
 
 # Cells that a renewal's gap is cut into: their smallest values shorten it by about 1 / CELLS.
 CELLS = 1 << 15
-# Services are rare that all judging blocks together are expected to see fewer times.
-RARE = 30
 
 
 class Gaps:
-    """The arrivals of a table, as the certificate sees them."""
+    """The arrivals of a table, as the certificate sees them; gaps may be shortened by an allowance for each job."""
 
-    def __init__(self, table: JobTable) -> None:
-        self._table, self._arrivals = table, table.arrivals
+    def __init__(self, table: JobTable, allowance: float = 0.0) -> None:
+        self._table, self._arrivals, self.allowance = table, table.arrivals, allowance
         if table.arrivals.process not in (POISSON, MODULATED, RECORDED, PERIODIC):
             self._weight, self._shortest = _shortest_gaps(table)
         if table.arrivals.sizes:
@@ -56,7 +51,7 @@ class Gaps:
 
     def log(self, block: int, theta: float) -> float:
         """An upper bound of ln E[exp(-theta A)], A the time of a block of jobs, given the worst place after it."""
-        return float(self._log(block, theta))
+        return float(self._log(block, theta)) + theta * block * self.allowance
 
     def _find(self, block: int, theta: float) -> float:
         t = self._arrivals
@@ -177,34 +172,3 @@ def _shortest_window(gaps: Array, block: int) -> float:
     window = float(np.min(sums[rest : rest + len(gaps)] - sums[: len(gaps)]))
     # Rounding of the sums must not lengthen it.
     return rounds * total + max(0.0, window - 1e-12 * float(sums[-1]))
-
-
-def log_rare(table: JobTable, block: int, blocks: int, theta: float) -> float:
-    """What services too rare to be sampled can add to ln E[exp(theta Y)], at most: from the laws, not from the sample.
-
-    A pile is at most a service higher than without that job. Replace the rare jobs of a block by others that are not:
-    the pile of those, independent of the rare ones, plus the rare services lies above Y. So the mgf is at most that of
-    blocks without rare jobs, which the sample bounds, times E[exp(theta service); rare or 1] for every job.
-    """
-    costs = rare_costs(table, block, blocks, theta)
-    probability = class_probabilities(table)
-    # Where classes depend on the arrival process, the phase that brings the costliest ones.
-    mixes = np.diff(parts_of(table.arrivals).mix.astype(np.float64) * 2.0**-32, axis=1, prepend=0.0)
-    total = float(np.max((mixes if mixes.size else probability[None, :]) @ costs))
-    return block * math.log1p(total)
-
-
-def rare_costs(table: JobTable, block: float, blocks: int, theta: float) -> Array:
-    """E[exp(theta service) - 1; rare] of every class, at most: rare is what so many blocks of jobs hardly see."""
-    edges = tail_edges(721)
-    costs = np.empty(len(table.need))
-    for c, p in enumerate(class_probabilities(table)):
-        rare = min(1.0, RARE / (blocks * block * p))
-        weight, _, largest = cells(table, c, edges)
-        order = np.argsort(-largest)
-        weight = weight[order]
-        before = np.cumsum(weight) - weight
-        kept = np.clip(rare - before, 0.0, weight)
-        used = kept > 0
-        costs[c] = float(kept[used] @ np.expm1(np.minimum(theta * largest[order][used], 600.0)))
-    return costs

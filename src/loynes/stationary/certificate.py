@@ -13,6 +13,21 @@ SURE = 1.0 - 1e-6
 
 
 @dataclass(frozen=True)
+class LongServices:
+    """Where services count as long, and the single-server queue that bounds what they bring (see long_services.py)."""
+
+    thresholds: dict[str, float]  # by class; classes that are not here have no long services
+    share: float  # q, at most this part of a class's services is long
+    allowance: float  # a, time set aside for each job
+    rho: float  # load of the queue of long services
+
+    def __str__(self) -> str:
+        cut = ", ".join(f"{label} {t:.4g}" for label, t in list(self.thresholds.items())[:4])
+        more = len(self.thresholds) - 4
+        return cut + (f" and {more} more" if more > 0 else "")
+
+
+@dataclass(frozen=True)
 class Certificate:
     """What a bracket rests on: V + Y lies above the stationary workload in law, with P(V > x) <= exp(-theta x)."""
 
@@ -23,6 +38,8 @@ class Certificate:
     blocks: int  # how many the bounds come from
     sure: float = SURE
     flat: bool = False  # the bound is a level for all servers, exp(log_mgf - theta x), instead of V + Y
+    long: LongServices | None = None  # set apart from the blocks: G is added to V, or to the level
+    profile: tuple[float, ...] = ()  # blocks start from these heights (see profile.py), flat if there are none
     burn_in: int | None = None  # jobs both chains were run for (sandwich)
     distance: Estimate | None = None  # of the state after the burn-in from stationarity, in total variation
 
@@ -34,6 +51,13 @@ class Certificate:
             ("block (jobs)", str(self.block)),
             ("log-mgf of a block's drift, at most", self.drift),
         ]
+        if self.long is not None:
+            rows += [
+                ("services are long from", str(self.long)),
+                ("share of long services, at most", self.long.share),
+                ("time set aside a job (allowance)", self.long.allowance),
+                ("rho (load of the queue of long services)", self.long.rho),
+            ]
         if self.burn_in is not None:
             rows.append(("burn-in (jobs)", str(self.burn_in)))
         if self.distance is not None:
@@ -46,10 +70,20 @@ class Certificate:
         bound = f"exp({self.log_mgf:.4g} - {self.theta:.6g} x)" if self.flat else f"exp(-{self.theta:.6g} x)"
         what = "level Z" if self.flat else "single-server queue whose wait V"
         given = ", whatever the phase of arrivals" if self.flat else ""
+        short = "" if self.long is None else " of short services"
         lines = [
-            f"Over blocks of {self.block} jobs, the largest workload stays below a {what}",
+            f"Over blocks of {self.block} jobs{short}, the largest workload stays below a {what}",
             f"with P({what[-1]} > x) <= {bound}, because ln E[exp(theta (Y - A))] <= {self.drift:.4g} < 0{given}.",
-            "Assumed: services have exponential moments (checked by their laws), and the upper bound of the mean of",
+        ]
+        if self.long is not None:
+            lines += [
+                f"Services are long from a threshold on ({self.long}), at most a share {self.long.share:.3g}",
+                f"of them. Each job leaves {self.long.allowance:.4g} of its gap to them, and what they bring lies below an",
+                f"M/G/1 queue of load rho = {self.long.rho:.4g}, a geometric sum of residual long services, which is added.",
+            ]
+        moments = "exponential moments" if self.long is None else "a finite mean"
+        lines += [
+            f"Assumed: services have {moments} (checked by their laws), and the upper bound of the mean of",
             f"exp(theta Y) over {self.blocks} independent blocks holds (a Student bound, sure to {self.sure:.6f}).",
         ]
         if self.burn_in is not None and self.distance is not None:

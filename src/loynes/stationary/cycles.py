@@ -12,28 +12,31 @@ most the pile of a whole cycle, as more jobs only raise a pile. So for every pla
 
     P(workload > x)  <=  E[exp(-theta (x - Y - Y'))]  =  exp(-theta x) E[exp(theta Y)] E[exp(theta Y')].
 
-The means are estimated from independent blocks. Services too rare to be sampled cost at most a factor 1 + cost a job,
-cost the worst class's E[exp(theta service) - 1; rare] (a longer service raises a pile by no more than its length); as Y
-and N go together, (1 + cost)^N is put inside the averages.
+The means are estimated from independent blocks, with the factors of services too rare to be sampled (`rare`) inside.
+Services that are set apart as long (`long_services`) get an allowance a job: with Y' + N a in place of Y the same level
+bounds the short ones, allowances of the last block and cycle included, and G is added to it.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from loynes.execution.context import Context
 from loynes.inputs.philox import STREAM_MAJORANT, STREAM_MAJORANT_CHECK
-from loynes.inputs.tables import JobTable, job_table
+from loynes.inputs.tables import JobTable, class_probabilities, job_table
 from loynes.kernels.engine import Engine, PileInTime, SpanState
 from loynes.kernels.reference import BLOCK
 from loynes.model.arrivals import Periodic
 from loynes.model.cluster import Model
-from loynes.stationary.block_bounds import rare_costs
 from loynes.stationary.certificate import ATTEMPTS, SURE, Certificate, NoCertificate
+from loynes.stationary.long_services import LongServices
 from loynes.stationary.modulated import log_mean
+from loynes.stationary.rare import RareServices, rare_services
 
 Array = NDArray[np.float64]
 
@@ -48,21 +51,24 @@ BOUNDS = 3
 
 
 def certify_cycles(
-    model: Model, rate: float, *, seed: int, max_jobs: float, context: Context
+    model: Model, rate: float, long: LongServices | None, *, seed: int, max_jobs: float, context: Context
 ) -> Certificate | NoCertificate:
-    """Cycles in a block and theta, or why there are none."""
+    """Cycles in a block and theta, or why there are none; long services are set apart from the model already."""
     table, engine = job_table(model, rate), context.on("cpu").engine
     assert isinstance(model.arrivals, Periodic)
     cycle, jobs = model.arrivals.cycle, model.arrivals.cycle * rate
     cycles, attempts, tried = max(1, math.ceil(BLOCK / jobs)), 0, 0
+    sample = partial(_Blocks, table, seed, engine, 0.0 if long is None else long.allowance)
     while cycles * jobs * (CHOOSING + 2 * JUDGING) <= max_jobs and attempts < ATTEMPTS:
         tried, span = cycles, cycles * cycle
-        theta = _theta(table, _Blocks(table, span, STREAM_MAJORANT, np.arange(CHOOSING), seed, engine), span)
+        theta = _theta(sample(span, STREAM_MAJORANT, np.arange(CHOOSING)), span)
         if theta is not None:
             context.progress(0.0, f"certificate: blocks of {cycles} cycles")
-            certificate = _judge(table, cycle, cycles, theta, STREAM_MAJORANT_CHECK + attempts, seed, engine)
+            whole = sample(span, STREAM_MAJORANT_CHECK + attempts, np.arange(JUDGING))
+            one = sample(cycle, STREAM_MAJORANT_CHECK + attempts, np.arange(JUDGING, 2 * JUDGING))
+            certificate = _judge(whole, one, span, max(1, round(cycles * jobs)), theta)
             if certificate.drift < 0:
-                return certificate
+                return replace(certificate, long=long)
             attempts += 1
         cycles *= 2
     if not tried:
@@ -77,22 +83,36 @@ def certify_cycles(
 
 
 class _Blocks:
-    """Independent blocks of so much time: heights of their piles, and how many jobs they have."""
+    """Independent blocks of so much time: heights of their piles, allowances for long services included, and how many
+    jobs of each class they have."""
 
     def __init__(
-        self, table: JobTable, span: float, stream: int, replicas: NDArray[np.int64], seed: int, engine: Engine
+        self,
+        table: JobTable,
+        seed: int,
+        engine: Engine,
+        allowance: float,
+        span: float,
+        stream: int,
+        replicas: NDArray[np.int64],
     ) -> None:
         count = len(replicas)
-        state = SpanState(np.empty(count), np.empty(count, np.int64))
+        state = SpanState(np.empty(count), np.empty((count, len(table.need)), np.int64))
         engine.run(PileInTime(table, seed, stream, replicas, span), state, 0, count)
-        self.height, self.jobs = state.height, state.jobs
+        self.table, self.count = table, state.count
+        self.jobs = span / table.gap_mean  # expected
+        self.height = state.height + allowance * state.count.sum(axis=1)
 
-    def log_mgf(self, theta: float, cost: float, sure: float) -> float:
+    def rare(self, theta: float) -> RareServices:
+        """What services too rare for the judging blocks can add."""
+        return rare_services(self.table, JUDGING * self.jobs, theta)
+
+    def log_mgf(self, theta: float, sure: float) -> float:
         """An upper bound, so sure, of ln E[exp(theta Y)], rare services included."""
-        return log_mean(theta * self.height + math.log1p(cost) * self.jobs, sure)
+        return log_mean(theta * self.height + self.rare(theta).log_factor(self.count), sure)
 
 
-def _theta(table: JobTable, blocks: _Blocks, span: float) -> float | None:
+def _theta(blocks: _Blocks, span: float) -> float | None:
     """Well under the largest theta that fits, no more than samples of this size can tell, and rare services cost little
     at; None if there is none."""
     height = blocks.height
@@ -109,26 +129,18 @@ def _theta(table: JobTable, blocks: _Blocks, span: float) -> float | None:
     for _ in range(40):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if depth(middle) > 0 else (low, middle)
-    theta, jobs = PART * low, span / table.gap_mean
-    for _ in range(40):
-        cost = float(np.max(rare_costs(table, jobs, JUDGING, theta)))
-        if depth(theta) > 0 and jobs * math.log1p(cost) <= RARE_PART * depth(theta):
+    theta = PART * low
+    for _ in range(40 if theta > 0 else 0):
+        rare = blocks.rare(theta).expected(class_probabilities(blocks.table), blocks.jobs)
+        if depth(theta) > 0 and rare <= RARE_PART * depth(theta):
             return theta
         theta *= 0.8
     return None
 
 
-def _judge(
-    table: JobTable, cycle: float, cycles: int, theta: float, stream: int, seed: int, engine: Engine
-) -> Certificate:
-    """The bounds, from blocks that had no say in the choice."""
-    whole = _Blocks(table, cycles * cycle, stream, np.arange(JUDGING), seed, engine)
-    one = _Blocks(table, cycle, stream, np.arange(JUDGING, 2 * JUDGING), seed, engine)
+def _judge(whole: _Blocks, one: _Blocks, span: float, jobs: int, theta: float) -> Certificate:
+    """The bounds, from blocks, and single cycles, that had no say in the choice."""
     each = 1.0 - (1.0 - SURE) / (ATTEMPTS * BOUNDS)
-    jobs = cycle / table.gap_mean
-    costs = [float(np.max(rare_costs(table, many * jobs, JUDGING, theta))) for many in (cycles, 1)]
-    log_y, log_1 = (blocks.log_mgf(theta, cost, each) for blocks, cost in zip((whole, one), costs, strict=True))
     # By Jensen's inequality it is at least theta E[Y]: a smaller bound could only be an accident.
-    log_y = max(log_y, theta * float(np.mean(whole.height)))
-    drift = log_y - theta * cycles * cycle
-    return Certificate(theta, max(1, round(cycles * jobs)), log_y + log_1, drift, JUDGING, flat=True)
+    log_y = max(whole.log_mgf(theta, each), theta * float(np.mean(whole.height)))
+    return Certificate(theta, jobs, log_y + one.log_mgf(theta, each), log_y - theta * span, JUDGING, flat=True)

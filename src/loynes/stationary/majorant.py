@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +23,17 @@ from numpy.typing import NDArray
 from loynes.estimate import Estimate, skewness_extension
 from loynes.execution.context import Context
 from loynes.inputs.philox import STREAM_MAJORANT, STREAM_MAJORANT_CHECK
-from loynes.inputs.tables import job_table, needs_of
-from loynes.kernels.engine import Engine
+from loynes.inputs.tables import JobTable, job_table, needs_of
 from loynes.kernels.reference import BLOCK
 from loynes.model.arrivals import Periodic, Sessions
 from loynes.model.cluster import Model
-from loynes.stationary.block_bounds import Gaps, log_rare
+from loynes.stationary.block_bounds import Gaps
 from loynes.stationary.certificate import ATTEMPTS, SURE, Certificate, NoCertificate
 from loynes.stationary.cycles import certify_cycles
+from loynes.stationary.long_services import LongServices, choose, far_reaching, short_services
 from loynes.stationary.modulated import certify_dependent
+from loynes.stationary.profile import heights_of, profile_of
+from loynes.stationary.rare import RareServices, rare_services
 from loynes.threshold.controls import Mix, regressed_mean
 from loynes.threshold.piles import Heights, Piles
 
@@ -43,23 +47,14 @@ KEPT_DRIFT = 0.8
 PART = 0.7
 # What services too rare to be sampled may cost, as a part of the log-mgf's distance from 0.
 RARE_PART = 0.5
+# Blocks from this length on are worth looking for a profile that makes them shorter.
+LONG_BLOCK = 4096
 # What the heights of the judging blocks may take.
 MOST_BYTES = 1 << 30
 
 
-def heavy_tail(model: Model) -> str | None:
-    """Why no theta can exist: a service whose tail is heavier than exponential."""
-    for c in model.classes:
-        if not c.service.light_tail:
-            return f"class {c.label!r} has a {c.service.law} service, whose tail is heavier than exponential"
-    return None
-
-
 def unbounded(model: Model) -> str | None:
     """Why a model can have no certificate at any rate, None if it may have one."""
-    heavy = heavy_tail(model)
-    if heavy is not None:
-        return heavy
     if isinstance(model.arrivals, Sessions):
         return (
             "jobs of a session are alike, and a session reaches from one block of jobs into the next: blocks depend on "
@@ -78,17 +73,45 @@ def certify(
     least = BLOCK * (CHOOSING + JUDGING)
     if max_jobs < least:
         return NoCertificate(f"max-jobs {max_jobs:g} is too small to look for one: it takes at least {least}")
-    if isinstance(model.arrivals, Periodic) and not model.independent:
-        return certify_cycles(model, rate, seed=seed, max_jobs=max_jobs, context=context)
-    if not model.independent:
-        return certify_dependent(model, rate, seed=seed, max_jobs=max_jobs, context=context)
-    tried, gaps = "no block of jobs within max-jobs", Gaps(job_table(model, rate))
-    engine = context.engine
-    for attempt, (block, theta) in enumerate(_choices(model, rate, gaps, threshold, seed, max_jobs, engine)):
-        context.progress(0.0, f"certificate: blocks of {block} jobs")
-        certificate = _judge(model, gaps, threshold, block, theta, STREAM_MAJORANT_CHECK + attempt, seed, engine)
-        if certificate.drift < 0:
+    heavy = np.array([not c.service.light_tail for c in model.classes])
+    if not heavy.any():
+        certificate = _of_blocks(model, rate, threshold, None, seed, max_jobs, context)
+        heavy = far_reaching(job_table(model, rate))
+        if isinstance(certificate, Certificate) or not heavy.any():
             return certificate
+    long = choose(job_table(model, rate), model, 1.0 / rate - 1.0 / threshold.low, heavy)
+    if long is None:
+        return NoCertificate(
+            "long services leave no room for an allowance: the rate is too close to the threshold, or services vary too "
+            "much"
+        )
+    return _of_blocks(short_services(model, long), rate, threshold, long, seed, max_jobs, context)
+
+
+def _of_blocks(
+    model: Model,
+    rate: float,
+    threshold: Estimate,
+    long: LongServices | None,
+    seed: int,
+    max_jobs: float,
+    context: Context,
+) -> Certificate | NoCertificate:
+    """From blocks of jobs none of whose services is long."""
+    allowance = 0.0 if long is None else long.allowance
+    options: dict[str, Any] = {"seed": seed, "max_jobs": max_jobs, "context": context}
+    if isinstance(model.arrivals, Periodic) and not model.independent:
+        return certify_cycles(model, rate, long, **options)
+    if not model.independent:
+        return certify_dependent(model, rate, long, **options)
+    gaps = Gaps(job_table(model, rate), allowance)
+    search = _Search(model, rate, gaps, threshold, seed, max_jobs, context)
+    tried = "no block of jobs within max-jobs"
+    for attempt, (block, theta, profile) in enumerate(search.choices()):
+        context.progress(0.0, f"certificate: blocks of {block} jobs")
+        certificate = search.judge(block, theta, profile, STREAM_MAJORANT_CHECK + attempt)
+        if certificate.drift < 0:
+            return replace(certificate, long=long)
         tried = f"none of {attempt + 1} block lengths, up to {block} jobs,"
         if attempt + 1 == ATTEMPTS:
             break
@@ -98,79 +121,121 @@ def certify(
     )
 
 
-def _piles(model: Model, replicas: int, stream: int, seed: int, engine: Engine) -> Piles:
-    table, mix = job_table(model, None), Mix.of(model)
-    return Piles(table, needs_of(model), mix, seed=seed, replicas=replicas, stream=stream, engine=engine)
+@dataclass(frozen=True)
+class _Blocks:
+    """Blocks of one length: how high their piles rose, and what there is to know of their jobs."""
+
+    rise: Array  # Y, the height; started from a profile h, max(H - h)
+    heights: Heights
+    mix: Mix
+    table: JobTable
+    spread: float  # of the entries that a block starts from
+
+    def log_mgf(self, theta: float, sure: float, log_factor: Array | float = 0.0) -> Estimate:
+        """ln E[exp(theta Y) x factor], with an interval each end of which is `sure`."""
+        centre = float(np.mean(self.rise))
+        values = np.exp(theta * (self.rise - centre) + log_factor)
+        mean = regressed_mean(values, self.heights.controls(self.mix), 2.0 * sure - 1.0).estimate
+        high = mean.high + max(skewness_extension(values, 2.0 * sure - 1.0), 0.0) * mean.half_width
+        logs = (math.log(x) if x > 0 else -math.inf for x in (mean.estimate, mean.low, high))
+        return Estimate(*(theta * centre + x for x in logs))
+
+    def rare(self, blocks: int, theta: float) -> RareServices:
+        """What services too rare for so many blocks can add."""
+        return rare_services(self.table, blocks * self.heights.length, theta, self.spread)
 
 
-def _choices(
-    model: Model, rate: float, gaps: Gaps, threshold: Estimate, seed: int, max_jobs: float, engine: Engine
-) -> Iterator[tuple[int, float]]:
-    """Block lengths, doubling, that keep enough of the drift, each with a theta well under the largest that fits."""
-    piles = _piles(model, CHOOSING, STREAM_MAJORANT, seed, engine)
-    block = BLOCK
-    while block * (CHOOSING + JUDGING) <= max_jobs:
+@dataclass(frozen=True)
+class _Search:
+    """Looks for a block length and theta of a model at a rate."""
+
+    model: Model
+    rate: float
+    gaps: Gaps
+    threshold: Estimate
+    seed: int
+    max_jobs: float
+    context: Context
+
+    def choices(self) -> Iterator[tuple[int, float, tuple[float, ...]]]:
+        """Block lengths, doubling, that keep enough of the drift, each with a theta well under the largest that fits.
+
+        Where blocks started flat must be long, a profile may allow shorter ones.
+        """
+        piles = self._piles(CHOOSING, STREAM_MAJORANT, ())
+        for block, theta in self._lengths(piles, ()):
+            if block >= LONG_BLOCK and (profile := profile_of(piles)):
+                shorter = self._lengths(self._piles(CHOOSING, STREAM_MAJORANT, profile), profile)
+                yield from ((*choice, profile) for choice in shorter if 2 * choice[0] <= block)
+            yield block, theta, ()
+
+    def _piles(self, replicas: int, stream: int, profile: tuple[float, ...]) -> Piles:
+        table, mix = job_table(self.model, None), Mix.of(self.model)
+        start = heights_of(profile, table.servers) if profile else None
+        options: dict[str, Any] = {"seed": self.seed, "replicas": replicas, "stream": stream}
+        return Piles(table, needs_of(self.model), mix, start=start, engine=self.context.engine, **options)
+
+    def _blocks(self, piles: Piles, profile: tuple[float, ...]) -> _Blocks:
+        heights, spread = piles.state(), 0.0
+        rise = heights.top
+        if profile:
+            start = heights_of(profile, piles.table.servers)
+            rise, spread = (piles.workload() - start).max(axis=1), float(np.ptp(start))
+        return _Blocks(rise, heights, piles.mix, piles.table, spread)
+
+    def _lengths(self, piles: Piles, profile: tuple[float, ...]) -> Iterator[tuple[int, float]]:
+        block, rate = BLOCK, self.rate
+        while block * (CHOOSING + JUDGING) <= self.max_jobs:
+            piles.extend(block)
+            blocks = self._blocks(piles, profile)
+            rise = regressed_mean(blocks.rise, blocks.heights.controls(piles.mix), 0.5).estimate.estimate
+            time = block * (1.0 / rate - self.gaps.allowance)
+            drift = time - rise
+            if drift > 0 and drift >= KEPT_DRIFT * (time - block / self.threshold.estimate):
+                theta = self._affordable(blocks, PART * self._largest_theta(blocks))
+                if theta is not None:
+                    yield block, theta
+            block *= 2
+
+    def _depth(self, blocks: _Blocks, theta: float) -> float:
+        """Of the estimated log-mgf of Y - A below 0."""
+        return -(blocks.log_mgf(theta, 0.75).estimate + self.gaps.log(blocks.heights.length, theta))
+
+    def _affordable(self, blocks: _Blocks, theta: float) -> float | None:
+        """The largest theta, from this one down, at which rare services cost little; None if they cost too much."""
+        for _ in range(40 if theta > 0 else 0):
+            depth = self._depth(blocks, theta)
+            if depth > 0:
+                rare = blocks.rare(_judges(self.model.servers), theta)
+                if rare.expected(blocks.mix.probability, blocks.heights.length) <= RARE_PART * depth:
+                    return theta
+            theta *= 0.8
+        return None
+
+    def _largest_theta(self, blocks: _Blocks) -> float:
+        """Where the estimated log-mgf of Y - A is back at 0, but no more than a sample of this size can tell."""
+        low, high = 0.0, 1.0 / max(float(np.std(blocks.rise)), 0.05 * float(np.mean(blocks.rise)))
+        if self._depth(blocks, high) > 0:
+            return high
+        for _ in range(40):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if self._depth(blocks, middle) > 0 else (low, middle)
+        return low
+
+    def judge(self, block: int, theta: float, profile: tuple[float, ...], stream: int) -> Certificate:
+        """The bounds, from blocks that had no say in the choice."""
+        count = _judges(self.model.servers)
+        piles = self._piles(count, stream, profile)
         piles.extend(block)
-        heights = piles.state()
-        height = regressed_mean(heights.top, heights.controls(piles.mix), 0.5).estimate.estimate
-        drift = block / rate - height
-        if drift > 0 and drift >= KEPT_DRIFT * block * (1.0 / rate - 1.0 / threshold.estimate):
-            theta = _affordable(heights, piles, gaps, PART * _largest_theta(heights, piles.mix, gaps))
-            if theta is not None:
-                yield block, theta
-        block *= 2
+        blocks = self._blocks(piles, profile)
+        factor = blocks.rare(count, theta).log_factor(blocks.heights.count)
+        sampled = blocks.log_mgf(theta, 1.0 - (1.0 - SURE) / ATTEMPTS, factor).high
+        # By Jensen's inequality the log-mgf is at least theta E[Y], and E[Y] at least block / threshold: a smaller
+        # bound could only be an accident.
+        log_mgf = max(sampled, theta * block / self.threshold.high)
+        return Certificate(theta, block, log_mgf, log_mgf + self.gaps.log(block, theta), count, profile=profile)
 
 
 def _judges(servers: int) -> int:
     """How many blocks to judge on: fewer where a block's heights are large."""
     return int(min(max(MOST_BYTES // (8 * servers), 64), JUDGING))
-
-
-def _affordable(heights: Heights, piles: Piles, gaps: Gaps, theta: float) -> float | None:
-    """The largest theta, from this one down, at which rare services cost little; None if they cost too much at all."""
-    for _ in range(40):
-        depth = -(_log_mgf(heights, piles.mix, theta, 0.75).estimate + gaps.log(heights.length, theta))
-        blocks = _judges(piles.table.servers)
-        if depth > 0 and log_rare(piles.table, heights.length, blocks, theta) <= RARE_PART * depth:
-            return theta
-        theta *= 0.8
-    return None
-
-
-def _log_mgf(heights: Heights, mix: Mix, theta: float, sure: float) -> Estimate:
-    """ln E[exp(theta Y)], with an interval each end of which is `sure`."""
-    centre = float(np.mean(heights.top))
-    values = np.exp(theta * (heights.top - centre))
-    mean = regressed_mean(values, heights.controls(mix), 2.0 * sure - 1.0).estimate
-    high = mean.high + max(skewness_extension(values, 2.0 * sure - 1.0), 0.0) * mean.half_width
-    logs = (math.log(x) if x > 0 else -math.inf for x in (mean.estimate, mean.low, high))
-    return Estimate(*(theta * centre + x for x in logs))
-
-
-def _largest_theta(heights: Heights, mix: Mix, gaps: Gaps) -> float:
-    """Where the estimated log-mgf of Y - A is back at 0, but no more than a sample of this size can tell."""
-
-    def above(theta: float) -> bool:
-        return _log_mgf(heights, mix, theta, 0.75).estimate + gaps.log(heights.length, theta) >= 0
-
-    low, high = 0.0, 1.0 / max(float(np.std(heights.top)), 0.05 * float(np.mean(heights.top)))
-    if not above(high):
-        return high
-    for _ in range(40):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if above(middle) else (middle, high)
-    return low
-
-
-def _judge(
-    model: Model, gaps: Gaps, threshold: Estimate, block: int, theta: float, stream: int, seed: int, engine: Engine
-) -> Certificate:
-    """The bounds, from blocks that had no say in the choice."""
-    blocks = _judges(model.servers)
-    piles = _piles(model, blocks, stream, seed, engine)
-    piles.extend(block)
-    sampled = _log_mgf(piles.state(), piles.mix, theta, 1.0 - (1.0 - SURE) / ATTEMPTS).high
-    # By Jensen's inequality the log-mgf is at least theta E[Y], and E[Y] at least block / threshold: a smaller bound
-    # could only be an accident.
-    log_mgf = max(sampled, theta * block / threshold.high) + log_rare(piles.table, block, blocks, theta)
-    return Certificate(theta, block, log_mgf, log_mgf + gaps.log(block, theta), blocks)

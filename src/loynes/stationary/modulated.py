@@ -9,11 +9,15 @@ independent, and
 
 So a level (ln C + an exponential) / theta lies above the stationary workload whatever the phase. For every phase, both
 are estimated from blocks that end there, sampled backward in time.
+
+Services that are set apart as long (`long_services`) do not depend on classes or phases: with Y' + K a in place of Y the
+same level bounds the short ones and the last block's allowance, and G is added to it.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +30,9 @@ from loynes.inputs.tables import JobTable, job_table
 from loynes.kernels.engine import BlockBefore, BlockState, Engine
 from loynes.kernels.reference import BLOCK
 from loynes.model.cluster import Model
-from loynes.stationary.block_bounds import log_rare
 from loynes.stationary.certificate import ATTEMPTS, SURE, Certificate, NoCertificate
+from loynes.stationary.long_services import LongServices
+from loynes.stationary.rare import rare_services
 
 Array = NDArray[np.float64]
 
@@ -40,9 +45,9 @@ GOOD = 0.8
 
 
 def certify_dependent(
-    model: Model, rate: float, *, seed: int, max_jobs: float, context: Context
+    model: Model, rate: float, long: LongServices | None, *, seed: int, max_jobs: float, context: Context
 ) -> Certificate | NoCertificate:
-    """Block length and theta, or why there are none."""
+    """Block length and theta, or why there are none; long services are set apart from the model already."""
     table = job_table(model, rate)
     if table.arrivals.sizes:
         return NoCertificate("batches whose classes depend on the phase of arrivals have none")
@@ -50,14 +55,16 @@ def certify_dependent(
     if phases > MOST_PHASES:
         return NoCertificate(f"{phases} phases of arrivals are too many to bound each, at most {MOST_PHASES}")
     block, attempts, engine = BLOCK, 0, context.on("cpu").engine
+    allowance = 0.0 if long is None else long.allowance
     while phases * block * (CHOOSING + JUDGING) <= max_jobs and attempts < ATTEMPTS:
-        chosen = _Blocks(table, block, CHOOSING, STREAM_MAJORANT, seed, engine)
+        chosen = _Blocks(table, block, CHOOSING, STREAM_MAJORANT, seed, engine, allowance)
         theta = _theta(chosen)
         if theta is not None and chosen.contraction(theta) < GOOD:
             context.progress(0.0, f"certificate: blocks of {block} jobs")
-            certificate = _judge(table, block, theta, STREAM_MAJORANT_CHECK + attempts, seed, engine)
+            judges = _Blocks(table, block, JUDGING, STREAM_MAJORANT_CHECK + attempts, seed, engine, allowance)
+            certificate = _judge(table, judges, theta)
             if certificate is not None:
-                return certificate
+                return replace(certificate, long=long)
             attempts += 1
         block *= 2
     return NoCertificate(
@@ -67,14 +74,20 @@ def certify_dependent(
 
 
 class _Blocks:
-    """Blocks that end in each phase: heights of their piles and times, [phase, block]."""
+    """Blocks that end in each phase: heights of their piles, allowances for long services included, and times, [phase,
+    block]; how many jobs of each class they have, [phase, block, class]."""
 
-    def __init__(self, table: JobTable, length: int, count: int, stream: int, seed: int, engine: Engine) -> None:
+    def __init__(
+        self, table: JobTable, length: int, count: int, stream: int, seed: int, engine: Engine, allowance: float
+    ) -> None:
         reached = np.flatnonzero(np.diff(parts_of(table.arrivals).start.astype(np.float64), prepend=0.0) > 0)
-        places = np.repeat(reached, count)
-        state = BlockState(places, np.empty(len(places)), np.empty(len(places)))
+        places, self.length = np.repeat(reached, count), length
+        counts = np.empty((len(places), len(table.need)), np.int64)
+        state = BlockState(places, np.empty(len(places)), np.empty(len(places)), counts)
         engine.run(BlockBefore(table, seed, stream, np.arange(len(places)), length), state, 0, len(places))
         self.height, self.time = (column.reshape(len(reached), count) for column in (state.height, state.time))
+        self.height = self.height + length * allowance
+        self.count = counts.reshape(len(reached), count, len(table.need))
 
     def contraction(self, theta: float) -> float:
         """The worst phase's E[exp(theta (Y - A))], estimated."""
@@ -95,17 +108,19 @@ def _theta(blocks: _Blocks) -> float | None:
     return PART * low if low > 0 else None
 
 
-def _judge(table: JobTable, block: int, theta: float, stream: int, seed: int, engine: Engine) -> Certificate | None:
+def _judge(table: JobTable, blocks: _Blocks, theta: float) -> Certificate | None:
     """The bounds, from blocks that had no say in the choice; None if they do not contract."""
-    blocks = _Blocks(table, block, JUDGING, stream, seed, engine)
     each = 1.0 - (1.0 - SURE) / (ATTEMPTS * 2 * len(blocks.height))
-    rare = log_rare(table, block, JUDGING, theta)
-    log_rho = max(log_mean(theta * (y - a), each) for y, a in zip(blocks.height, blocks.time, strict=True)) + rare
-    log_y = max(log_mean(theta * y, each) for y in blocks.height) + rare
-    if log_rho >= math.log(0.95):
+    rare = rare_services(table, JUDGING * blocks.length, theta)
+    log_rho, log_y = -math.inf, -math.inf
+    for height, time, count in zip(blocks.height, blocks.time, blocks.count, strict=True):
+        factor = rare.log_factor(count)
+        log_rho = max(log_rho, log_mean(theta * (height - time) + factor, each))
+        log_y = max(log_y, log_mean(theta * height + factor, each))
+    if not log_rho < math.log(0.95):
         return None
     log_constant = log_y - math.log1p(-math.exp(log_rho))
-    return Certificate(theta, block, log_constant, log_rho, blocks.height.size, flat=True)
+    return Certificate(theta, blocks.length, log_constant, log_rho, blocks.height.size, flat=True)
 
 
 def log_mean(exponents: Array, sure: float) -> float:

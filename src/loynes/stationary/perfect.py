@@ -13,28 +13,45 @@ import math
 from collections.abc import Iterator
 
 from loynes.inputs.philox import STREAM_STATIONARY
-from loynes.inputs.tables import JobTable
+from loynes.inputs.tables import JobTable, job_table
 from loynes.kernels.engine import Engine, Ints, Perfect
 from loynes.kernels.reference import BLOCK
+from loynes.model.cluster import Model
 from loynes.stationary.backward import LONGEST, Samples, in_batches
 from loynes.stationary.certificate import Certificate
+from loynes.stationary.long_services import residuals_of
+
+# From a block to the longest past, doubling.
+MOST_ATTEMPTS = (LONGEST // BLOCK).bit_length()
 
 
-def ceiling(certificate: Certificate, delta: float) -> float:
-    """P(V + Y > c) <= exp(-theta c) E[exp(theta Y)], set equal to delta / 2 for the first attempt."""
-    return (math.log(2.0 / delta) + certificate.log_mgf) / certificate.theta
+def ceiling(model: Model, certificate: Certificate, delta: float) -> float:
+    """A level that the stationary workload exceeds with probability at most delta / 2, for the first attempt.
+
+    P(V + Y > c) <= exp(-theta c) E[exp(theta Y)]; a profile adds its largest height. Where long services are set apart,
+    half of delta is theirs: G and the last block's allowance are added, and G may be too high at none of the attempts.
+    """
+    level = certificate.log_mgf
+    if certificate.long is None:
+        return (math.log(2.0 / delta) + level) / certificate.theta + max(certificate.profile, default=0.0)
+    residuals = residuals_of(model, job_table(model, None), certificate.long)
+    # A flat certificate's level has the allowance in it.
+    allowance = 0.0 if certificate.flat else certificate.block * certificate.long.allowance
+    brought = residuals.level(0.5 * delta / MOST_ATTEMPTS) + allowance
+    return (math.log(4.0 / delta) + level) / certificate.theta + brought + max(certificate.profile, default=0.0)
 
 
-def initial_length(table: JobTable, certificate: Certificate, delta: float) -> int:
-    """A power of two blocks, about half of what the majorant takes to drain from the ceiling: less is hopeless."""
+def initial_length(table: JobTable, certificate: Certificate, height: float) -> int:
+    """A power of two blocks, about half of what the majorant takes to drain from that height: less is hopeless."""
     # E[Y] <= ln E[exp(theta Y)] / theta, by Jensen's inequality.
     passed = certificate.block * table.gap_mean
     drained = max(passed - certificate.log_mgf / certificate.theta, 0.1 * passed)
-    wanted = 0.5 * ceiling(certificate, delta) / drained * certificate.block
+    wanted = 0.5 * height / drained * certificate.block
     return int(BLOCK << max(0, math.floor(math.log2(min(wanted, LONGEST / 4) / BLOCK))))
 
 
 def perfect_samples(
+    model: Model,
     table: JobTable,
     certificate: Certificate,
     count: int,
@@ -46,8 +63,8 @@ def perfect_samples(
     engine: Engine,
 ) -> Iterator[Samples]:
     """Samples first .. first + count - 1, in batches of bounded size."""
-    initial = initial_length(table, certificate, delta)
-    height, rise = ceiling(certificate, delta), math.log(2.0) / certificate.theta
+    height, rise = ceiling(model, certificate, delta), math.log(2.0) / certificate.theta
+    initial = initial_length(table, certificate, height)
 
     def task(replicas: Ints) -> Perfect:
         return Perfect(table, seed, STREAM_STATIONARY, replicas, initial, longest, height, rise)

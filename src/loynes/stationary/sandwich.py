@@ -20,6 +20,8 @@ from loynes.inputs.tables import job_table, needs_of
 from loynes.kernels.engine import Array, Engine, Ints, PairState, Sandwich, whole_blocks
 from loynes.model.cluster import Model
 from loynes.stationary.certificate import Certificate
+from loynes.stationary.long_services import residuals_of
+from loynes.stationary.profile import heights_of
 from loynes.threshold.controls import Mix
 from loynes.threshold.piles import Piles
 
@@ -27,6 +29,8 @@ from loynes.threshold.piles import Piles
 PILOTS = 128
 SLOWEST = 0.25
 TARGET_DISTANCE = 1e-4
+# How many times longer to run for what long services bring, at most: brackets hold for any length.
+LONGER = 8.0
 
 
 class Pairs:
@@ -90,24 +94,28 @@ class Pairs:
 
 
 def _above(model: Model, certificate: Certificate, seed: int, replicas: int, stream: int, engine: Engine) -> Array:
-    """Starts above stationarity: an exponential level, and on it the pile of one block."""
+    """Starts above stationarity: an exponential level, what long services bring, and on it the pile of one block."""
     # The pilot's and the run's starts are independent: stream numbers are below 8.
     start_stream = STREAM_START | stream << 4
     _, _, high, low = words(seed, start_stream, np.arange(replicas), np.full(replicas, -1))
-    energy = -np.log(long_uniform(high, low))
+    level = -np.log(long_uniform(high, low)) / certificate.theta
+    table = job_table(model, None)
+    if certificate.long is not None:
+        level += residuals_of(model, table, certificate.long).sample(seed, start_stream, replicas)
     if certificate.flat:
-        level = (certificate.log_mgf + energy) / certificate.theta
-        return np.repeat(level[:, None], model.servers, axis=1)
-    tables = (job_table(model, None), needs_of(model), Mix.of(model))
-    piles = Piles(*tables, seed=seed, replicas=replicas, stream=start_stream, engine=engine)
+        return np.repeat(certificate.log_mgf / certificate.theta + level[:, None], model.servers, axis=1)
+    start = heights_of(certificate.profile, model.servers) if certificate.profile else None
+    tables = (table, needs_of(model), Mix.of(model))
+    piles = Piles(*tables, seed=seed, replicas=replicas, stream=start_stream, start=start, engine=engine)
     piles.extend(certificate.block)
-    return np.asarray(energy[:, None] / certificate.theta + piles.workload())
+    return np.asarray(level[:, None] + piles.workload())
 
 
 def burn_in(model: Model, rate: float, certificate: Certificate, *, seed: int, max_jobs: float, engine: Engine) -> int:
     """How many jobs to run pairs for: so many that about TARGET_DISTANCE of them will not have met.
 
     Meeting times have an exponential tail, whose mean is that of what the slowest pilot pairs take beyond the others.
+    Where long services are set apart, it is theirs: as long as it takes to drain what they bring but for that chance.
     """
     pairs = Pairs(model, rate, certificate, seed=seed, replicas=PILOTS, stream=STREAM_PILOT, engine=engine)
     step = certificate.block
@@ -117,4 +125,10 @@ def burn_in(model: Model, rate: float, certificate: Certificate, *, seed: int, m
     met = np.sort(np.where(pairs.met < 0, pairs.position, pairs.met))
     slow = met[int((1.0 - SLOWEST) * PILOTS) :]
     tail = float(np.mean(slow - slow[0]))
-    return whole_blocks(int(max(slow[0] + tail * math.log(SLOWEST / TARGET_DISTANCE), met[-1])))
+    jobs = max(slow[0] + tail * math.log(SLOWEST / TARGET_DISTANCE), met[-1])
+    if certificate.long is not None:
+        table = job_table(model, rate)
+        brought = residuals_of(model, table, certificate.long).level(TARGET_DISTANCE)
+        spare = table.gap_mean - certificate.log_mgf / (certificate.theta * certificate.block)
+        jobs = max(jobs, min(jobs + brought / max(spare, 0.1 * table.gap_mean), LONGER * jobs))
+    return whole_blocks(int(jobs))

@@ -32,8 +32,10 @@ class Piles:
         seed: int,
         replicas: int,
         stream: int = STREAM_PILE,
+        start: Array | None = None,
         engine: Engine,
     ) -> None:
+        """Flat, or all from the same heights."""
         self.table, self.mix, self.replicas = table, mix, replicas
         self.length = 0
         self._engine, self._rows = engine, (table, seed, stream, np.arange(replicas))
@@ -43,7 +45,10 @@ class Piles:
         self._task = Pile(*self._rows, needs, mix.blockers, random)
         heap = new_heap(replicas, len(table.need), len(mix.blocking), len(table.units))
         places = start_places(table.arrivals, seed, stream, np.arange(replicas))
-        self._state = PileState(np.zeros((replicas, table.servers)), places, heap)
+        heights = np.zeros((replicas, table.servers))
+        if start is not None:
+            heights += start
+        self._state = PileState(heights, places, heap)
 
     @property
     def jobs(self) -> int:

@@ -12,7 +12,8 @@ from loynes.kernels.reference import BLOCK
 
 @compiled
 def pile_in_time(table, as_runs, seed, stream, first_replica, span, height, count):
-    """The height of the pile, started flat, of all jobs that come in less than `span` from place 0 on, and how many.
+    """The height of the pile, started flat, of all jobs that come in less than `span` from place 0 on, and how many of each
+    class there are.
 
     Job 0 of a replica stands for that place and is no job of the pile.
     """
@@ -23,7 +24,7 @@ def pile_in_time(table, as_runs, seed, stream, first_replica, span, height, coun
         H[:] = 0.0
         put(state, H)
         base, when, x, first, inside = 0.0, 0.0, 0, 0, True
-        count[r] = -1
+        count[r] = 0
         while inside:
             x = draw_block(table, seed, stream, first_replica + r, first, block, x)
             end = 0
@@ -33,9 +34,11 @@ def pile_in_time(table, as_runs, seed, stream, first_replica, span, height, coun
                     when += block.gap[end]
                     end += 1
             block.gap[:] = 0.0
-            advance(state, block, 1 if first == 0 else 0, end, 0.0)
+            begin = 1 if first == 0 else 0
+            advance(state, block, begin, end, 0.0)
             base += lower(state)
-            count[r] += end
+            for i in range(begin, end):
+                count[r, block.job_class[i]] += 1
             first += BLOCK
         get(state, H)
         height[r] = base + H.max()

@@ -272,7 +272,14 @@ class Methods:
 
         def batches(first: int, count: int) -> Iterator[Samples]:
             return perfect_samples(
-                self.table, certificate, count, delta=delta, seed=self.q.seed, first=first, engine=self._engine
+                self.model,
+                self.table,
+                certificate,
+                count,
+                delta=delta,
+                seed=self.q.seed,
+                first=first,
+                engine=self._engine,
             )
 
         measures, count, jobs, details = self._gather(batches)

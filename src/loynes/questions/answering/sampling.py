@@ -97,7 +97,7 @@ class Sampler:
         q, delta = self.question, DELTA if self.question.delta is None else self.question.delta
         ways: dict[str, Any] = {"seed": q.seed, "first": first, "engine": engine}
         if self.certificate is not None:
-            return perfect_samples(self.table, self.certificate, count, delta=delta, **ways)
+            return perfect_samples(self.model, self.table, self.certificate, count, delta=delta, **ways)
         return backward_samples(self.table, count, confirmations=q.confirmations or 1, **ways)
 
     def report(self, taken: int) -> None:

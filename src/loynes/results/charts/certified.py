@@ -15,6 +15,7 @@ POINTS = 61
 LEAST = 1e-6
 QUEUE = "V is the wait in a simple queue of blocks of jobs: V and one more block together lie above the workload."
 LEVEL = "Z is a level that lies above the workload of all servers."
+LONG = " It bounds the short services; what long ones bring is added."
 
 
 @charts_for(Certified)
@@ -33,7 +34,7 @@ def bound(certificate: Certificate) -> list[Chart]:
         Lines(
             title="How fast large workloads become unlikely",
             picture_title=f"A bound of the workload's tail: {text}",
-            note=LEVEL if certificate.flat else QUEUE,
+            note=(LEVEL if certificate.flat else QUEUE) + ("" if certificate.long is None else LONG),
             vary=("x",),
             measures=(f"P({what} > x), at most",),
             series=("bound",),

@@ -1,0 +1,210 @@
+"""Services without exponential moments: the long ones set apart, and a single-server queue above what they bring.
+
+Let t_c be a threshold for each class and r, independent of everything, have P(r > x) = max over c of
+P(sigma_c > max(x, t_c)). Given its class, a service is in law at most s + r, s a service given that it is at most t_c:
+one that is longer than t_c is replaced by a short one plus itself. A service that is longer by r raises a pile by at
+most r (`rare`), so a block's pile Y is at most Y' + (sum of its K values of r), Y' the pile of the short services,
+independent of them. For any a > 0, the allowance for each job, the majorant's supremum over the past splits:
+
+    sup_n sum_{j<=n} (Y_j - A_j)  <=  sup_n sum_{j<=n} (Y'_j + K a - A_j)  +  sup_m sum_{k<=m} (r_k - a).
+
+The first is bounded as ever, by blocks of short services whose gaps are shorter by the allowance. The second is the
+wait in a single-server queue to which a service r comes every a, q = P(r > 0) of them above 0. Between two that are, a
+geometric number of intervals of length a pass: in law at least an exponential time with rate nu = -ln(1 - q) / a, as
+P(geometric > m) = (1 - q)^m = exp(-nu a m). So it lies below the workload of an M/G/1 queue with services r given
+r > 0, which is known for every law with a finite mean (Pollaczek, Khinchine): the sum G of n independent residual
+services, density P(r > x) / E[r], with probability (1 - rho) rho^n, rho = nu E[r | r > 0] < 1.
+
+So the stationary workload lies in law below V + G + (pile of one block), V at most exponential with rate theta, the
+three independent of one another: the upper start of the sandwich. For perfect samples a level is wanted: the long
+services of the last block itself can be counted to G, at the price of one more allowance, so that
+V + Y' + K a + G lies above, too; and P(G > x) <= sum over n of (1 - rho) rho^n n P(residual > x / n), since one of
+n summands must exceed x / n.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loynes.inputs.cells import cells, tail_edges
+from loynes.inputs.philox import long_uniform, words
+from loynes.inputs.tables import JobTable, class_probabilities
+from loynes.model.cluster import Model
+from loynes.model.laws.truncated import Truncated
+from loynes.stationary.certificate import LongServices
+
+Array = NDArray[np.float64]
+
+# Parts of the spare time of a job that its allowance may be, and shares of services that may be long, to choose among.
+ALLOWANCES = (0.1, 0.2, 0.3, 0.45)
+SHARES = np.geomspace(0.1, 1e-9, 25)
+# Cells that a law is cut into on either side of its median; fewer where there are very many classes.
+CELLS = 721
+MOST_RHO = 0.8
+# Of the sum of residual services, what is left out when its size is compared with that of the rest.
+FAR = 1e-3
+# A law reaches far if so much of it lies beyond so many of its means.
+FAR_SHARE, FAR_MEANS = 1e-9, 60.0
+# Terms of a bound that are smaller than this, together, are counted as 1.
+NEGLIGIBLE = 1e-300
+# Exponents beyond this are as good as infinite.
+LARGEST = 600.0
+
+
+class Laws:
+    """The services of the classes that may have long ones, each as a law of finitely many values that lies above it."""
+
+    def __init__(self, table: JobTable, eligible: NDArray[np.bool_]) -> None:
+        self.classes = np.flatnonzero(eligible)
+        edges = tail_edges(max(61, CELLS * 64 // max(64, len(self.classes))))
+        self.value, self.above = (
+            [],
+            [],
+        )  # of each class: values, ascending, and the probability of each and what follows
+        for c in self.classes:
+            weight, _, largest = cells(table, int(c), edges)
+            order = np.argsort(largest)
+            self.value.append(largest[order])
+            self.above.append(np.cumsum(weight[order][::-1])[::-1])
+
+    def thresholds(self, share: float) -> Array:
+        """Of each class, the least value that at most this share of its services exceeds."""
+        least = []
+        for value, above in zip(self.value, self.above, strict=True):
+            first = np.searchsorted(-above, -share, side="left")  # of those that may be long
+            least.append(value[max(int(first) - 1, 0)])
+        return np.array(least)
+
+    def decay(self, thresholds: Array, weight: Array, spare: float) -> float:
+        """theta with sum of weight x E[exp(theta sigma) - 1 - theta sigma] = theta spare, of services that are short."""
+        from scipy.optimize import brentq
+
+        parts = []
+        for value, above, threshold, w in zip(self.value, self.above, thresholds, weight, strict=True):
+            short = value <= threshold
+            parts.append((w * -np.diff(above, append=0.0)[short], value[short]))
+        mass, value = (np.concatenate(column) for column in zip(*parts, strict=True))
+
+        def excess(log_theta: float) -> float:
+            theta = math.exp(log_theta)
+            return float(mass @ (np.expm1(theta * value) / theta - value)) - spare
+
+        longest = float(value.max())
+        low, high = math.log(1e-12 / longest), math.log(LARGEST / longest)
+        return math.exp(low if excess(low) > 0 else high if excess(high) < 0 else brentq(excess, low, high, xtol=0.05))
+
+    def long(self, thresholds: Array) -> tuple[Array, Array]:
+        """P(r > x) as a step function: ends x[0] = 0 < x[1] < ..., and its values from x[i] up to x[i + 1]."""
+        firsts = [np.searchsorted(v, t, side="right") for v, t in zip(self.value, thresholds, strict=True)]
+        values = [value[first:] for value, first in zip(self.value, firsts, strict=True)]
+        x = np.unique(np.concatenate([[0.0], *values]))
+        tail = np.zeros(len(x) - 1)
+        for value, above, first in zip(values, self.above, firsts, strict=True):
+            tail = np.maximum(tail, np.append(above[first:], 0.0)[np.searchsorted(value, x[:-1], side="right")])
+        return x, tail
+
+
+class Residuals:
+    """The law of G, the sum of residual long services, for P(r > x) = tail[i] from x[i] up to x[i + 1]."""
+
+    def __init__(self, x: Array, tail: Array, allowance: float) -> None:
+        self.x = x
+        # Integral of the tail from x[i] on; the tail is 0 beyond the last.
+        self.beyond = np.append(np.cumsum((tail * np.diff(x))[::-1])[::-1], 0.0)
+        self.share, self.mean = float(tail[0]) if tail.size else 0.0, float(self.beyond[0])
+        self.rho = -math.log1p(-self.share) / allowance * self.mean / self.share if self.share > 0 else 0.0
+
+    def exceeds(self, x: Array) -> Array:
+        """P(residual > x)."""
+        return np.interp(x, self.x, self.beyond) / self.mean
+
+    def inverse(self, u: Array) -> Array:
+        """The residual that is exceeded with probability u."""
+        return np.interp(u * self.mean, self.beyond[::-1], self.x[::-1])
+
+    def typical(self) -> float:
+        """The mean of G but for its far tail: to compare choices by."""
+        far = float(self.inverse(np.array(FAR)))
+        grid = np.append(self.x[self.x < far], far)
+        mean = float(np.trapezoid(self.exceeds(grid), grid))
+        return self.rho / (1.0 - self.rho) * mean
+
+    def sample(self, seed: int, stream: int, replicas: int) -> Array:
+        """G of each replica: counters from -2 on (the one before is the exponential's)."""
+        total, index = np.zeros(replicas), -2
+        rows = np.arange(replicas)
+        if self.rho == 0.0:
+            return total
+        while rows.size:
+            one, two, three, four = words(seed, stream, rows, np.full(len(rows), index))
+            another = long_uniform(one, two) < self.rho
+            rows = rows[another]
+            total[rows] += self.inverse(long_uniform(three, four)[another])
+            index -= 1
+        return total
+
+    def level(self, probability: float) -> float:
+        """A level that G exceeds with at most this probability."""
+        if self.rho == 0.0:
+            return 0.0
+        from scipy.optimize import brentq
+
+        count = np.arange(1, max(2, math.ceil(math.log(NEGLIGIBLE) / math.log(self.rho))))
+        weight = (1.0 - self.rho) * self.rho**count * count
+
+        def excess(log_x: float) -> float:
+            return float(weight @ self.exceeds(math.exp(log_x) / count)) - probability
+
+        low, high = math.log(max(self.x[1], 1e-300)) - 40.0, math.log(self.x[-1] * count[-1] + 1.0)
+        return math.exp(brentq(excess, low, high)) * (1.0 + 1e-9) if excess(low) > 0 else math.exp(low)
+
+
+def far_reaching(table: JobTable) -> NDArray[np.bool_]:
+    """The classes whose longest services are so many times the mean that they are better set apart."""
+    laws = Laws(table, np.ones(len(table.need), np.bool_))
+    means = [-np.diff(above, append=0.0) @ value for value, above in zip(laws.value, laws.above, strict=True)]
+    return np.asarray(laws.thresholds(FAR_SHARE) > FAR_MEANS * np.array(means))
+
+
+def choose(table: JobTable, model: Model, spare: float, eligible: NDArray[np.bool_]) -> LongServices | None:
+    """Thresholds and allowance for which V and G together are about smallest; None if no choice keeps rho below 1.
+
+    spare: time a job beyond what it needs, 1 / rate - 1 / threshold. The decay of V is guessed as that of a single
+    server (which it is for s = 1): a job of need a raises a pile of s servers by a / s of its length on average.
+    """
+    laws, best, least = Laws(table, eligible), None, math.inf
+    weight = (class_probabilities(table) * table.need / table.servers)[laws.classes]
+    for share in SHARES:
+        thresholds = laws.thresholds(float(share))
+        steps = laws.long(thresholds)
+        for part in ALLOWANCES:
+            residuals = Residuals(*steps, part * spare)
+            if residuals.rho < MOST_RHO:
+                size = 1.0 / laws.decay(thresholds, weight, (1.0 - part) * spare) + residuals.typical()
+                if size < least:
+                    labels = [model.classes[c].label for c in laws.classes]
+                    by_class = {label: float(t) for label, t in zip(labels, thresholds, strict=True)}
+                    best = LongServices(by_class, residuals.share, part * spare, residuals.rho)
+                    least = size
+    return best
+
+
+def short_services(model: Model, long: LongServices) -> Model:
+    """The model whose services are never longer than their class's threshold: on that condition."""
+    classes = tuple(
+        c.model_copy(update={"service": Truncated(of=c.service, high=long.thresholds[c.label])})
+        if c.label in long.thresholds
+        else c
+        for c in model.classes
+    )
+    return model.model_copy(update={"classes": classes})
+
+
+def residuals_of(model: Model, table: JobTable, long: LongServices) -> Residuals:
+    """The law of G again, from what a certificate keeps."""
+    laws = Laws(table, np.array([c.label in long.thresholds for c in model.classes]))
+    thresholds = np.array([long.thresholds[model.classes[c].label] for c in laws.classes])
+    return Residuals(*laws.long(thresholds), long.allowance)

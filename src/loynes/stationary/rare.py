@@ -1,0 +1,102 @@
+"""What services too rare to be sampled can add to the pile of a block: computed from the laws, not from the sample.
+
+Call a service rare if all judging blocks together are expected to see fewer than RARE as long in its class, and a class
+unseen if that is so of all its services. Let Y be the height of a block's pile, N_c its jobs of class c.
+
+**Rare services of a class that is seen.** Given its class, a service is in law at most s + b, where s is a service that
+is not rare and b, independent of it, is 0 or a rare one. Lengthening a service by b raises a pile by at most b: with
+W[a-1] + s + b in place of W[a-1] + s every median is at most b higher, and by monotonicity and shift so is all that
+follows. So Y <= Y' + (sum of the b), Y' the pile of the s, and given the classes all of these are independent:
+
+    E[exp(theta Y)]  <=  E[exp(theta Y') product over c of (1 + cost_c)^N_c],   cost_c = E[exp(theta sigma) - 1; rare].
+
+Y' and N_c go together, so the factor is inside the average. (A pile may well be more than a service higher than without
+that *job*: on two servers, jobs of need 1, 2, 1 and lengths 10, 1, 10 pile up to 21, the first and the last to 10.)
+As services that may be rare are in law at least as long as those that are not, Y' may be replaced by Y once more, and
+the average be estimated from the blocks as they are drawn.
+
+**Jobs of unseen classes.** After a job has started nobody starts earlier, so no server is free before the last start,
+and none is busy longer after it than the longest service: the entries of a pile whose services are at most t lie within
+t of one another (or of as much as they were apart at the start). Let a job of length x join such a pile. Before it, its top is at most t above its bottom, so with it
+the pile lies at most at its old bottom + t + x, from where on monotonicity and shift give: a job raises a pile by at
+most t + x. So blocks in which every job is, with its probability p_c, of an unseen class have at most the mgf of blocks
+of the other classes (K of them: leaving out none only raises a pile) times 1 - p + sum of p_c E[exp(theta (sigma_c + t))]
+for each job, p the sum of the p_c. The sample's blocks have none of the unseen classes with probability (1 - p)^K, so
+the mgf without them is at most the sample's mean over (1 - p)^K. Together a factor
+
+    1 + sum over unseen c of p_c E[exp(theta (sigma_c + t))] / (1 - p)          for each job.
+
+Where classes depend on the arrival process, this holds given the phases, with the phase where it is largest.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loynes.inputs.arrivals import parts_of
+from loynes.inputs.cells import cells, tail_edges
+from loynes.inputs.tables import JobTable, class_probabilities
+
+Array = NDArray[np.float64]
+
+# Services are rare that all judging blocks together are expected to see fewer times.
+RARE = 30
+# Exponents beyond this are as good as infinite.
+LARGEST = 600.0
+
+
+@dataclass(frozen=True)
+class RareServices:
+    """Logarithms of the factors that rare services put on exp(theta Y): for a job of each class, and for any job."""
+
+    of_class: Array
+    of_job: float
+
+    def log_factor(self, count: NDArray[np.int64]) -> Array:
+        """Of blocks with count[block, class] jobs."""
+        return np.asarray(count @ self.of_class + count.sum(axis=1) * self.of_job)
+
+    def expected(self, probability: Array, block: float) -> float:
+        """Of a block of so many jobs, if its pile had nothing to do with their classes: what to choose theta by."""
+        return block * (math.log1p(float(probability @ np.expm1(self.of_class))) + self.of_job)
+
+
+def rare_services(table: JobTable, jobs: float, theta: float, spread: float = 0.0) -> RareServices:
+    """The factors, for a sample of so many jobs in all, in blocks that start from entries so far apart."""
+    edges, probability = tail_edges(721), class_probabilities(table)
+    costs, longest = np.zeros(len(probability)), spread
+    unseen = RARE >= jobs * probability
+    moments = np.zeros(len(probability))
+    for c, p in enumerate(probability):
+        weight, _, largest = cells(table, c, edges)
+        order = np.argsort(-largest)
+        weight, largest = weight[order], largest[order]
+        powers = np.expm1(np.minimum(theta * largest, LARGEST))
+        if unseen[c]:
+            moments[c] = float(weight @ powers) + 1.0
+            continue
+        before = np.cumsum(weight) - weight
+        kept = np.clip(RARE / (jobs * p) - before, 0.0, weight)
+        costs[c] = float(kept @ powers)
+        # The longest that is not rare lies in the first cell of which something is left.
+        longest = max(longest, float(largest[np.argmax(kept < weight)]))
+    return RareServices(np.log1p(costs), _of_unseen(table, probability, unseen, moments, theta * longest))
+
+
+def _of_unseen(table: JobTable, probability: Array, unseen: NDArray[np.bool_], moments: Array, spread: float) -> float:
+    """The logarithm of the factor for each job, in the phase where it is largest."""
+    if not unseen.any():
+        return 0.0
+    if unseen.all() or not table.strict or spread > LARGEST:
+        # Without strict order entries of a pile may lie further apart than the longest service.
+        return math.inf
+    mixes = np.diff(parts_of(table.arrivals).mix.astype(np.float64) * 2.0**-32, axis=1, prepend=0.0)
+    mixes = mixes if mixes.size else probability[None, :]
+    share = mixes[:, unseen].sum(axis=1)
+    if not share.max() < 1.0:
+        return math.inf
+    return float(np.max(np.log1p(mixes @ np.where(unseen, moments, 0.0) * math.exp(spread) / (1.0 - share))))
