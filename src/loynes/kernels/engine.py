@@ -320,7 +320,7 @@ class SpanState(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PileInTime(ModelTask):
-    """All jobs that come within a time from the beginning of a cycle on: the height of their pile, and their classes."""
+    """All jobs that come within a time from the beginning of a cycle on: height of their pile, and their classes."""
 
     span: float
 

@@ -33,8 +33,7 @@ from loynes.kernels.engine import Engine, PileInTime, SpanState
 from loynes.kernels.reference import BLOCK
 from loynes.model.arrivals import Periodic
 from loynes.model.cluster import Model
-from loynes.stationary.certificate import ATTEMPTS, SURE, Certificate, NoCertificate
-from loynes.stationary.long_services import LongServices
+from loynes.stationary.certificate import ATTEMPTS, SURE, Certificate, LongServices, NoCertificate
 from loynes.stationary.modulated import log_mean
 from loynes.stationary.rare import RareServices, rare_services
 

@@ -79,7 +79,7 @@ class Laws:
         return np.array(least)
 
     def decay(self, thresholds: Array, weight: Array, spare: float) -> float:
-        """theta with sum of weight x E[exp(theta sigma) - 1 - theta sigma] = theta spare, of services that are short."""
+        """theta with sum of weight x E[exp(theta sigma) - 1 - theta sigma] = theta spare, of short services."""
         from scipy.optimize import brentq
 
         parts = []

@@ -28,9 +28,9 @@ from loynes.kernels.reference import BLOCK
 from loynes.model.arrivals import Periodic, Sessions
 from loynes.model.cluster import Model
 from loynes.stationary.block_bounds import Gaps
-from loynes.stationary.certificate import ATTEMPTS, SURE, Certificate, NoCertificate
+from loynes.stationary.certificate import ATTEMPTS, SURE, Certificate, LongServices, NoCertificate
 from loynes.stationary.cycles import certify_cycles
-from loynes.stationary.long_services import LongServices, choose, far_reaching, short_services
+from loynes.stationary.long_services import choose, far_reaching, short_services
 from loynes.stationary.modulated import certify_dependent
 from loynes.stationary.profile import heights_of, profile_of
 from loynes.stationary.rare import RareServices, rare_services
@@ -82,8 +82,8 @@ def certify(
     long = choose(job_table(model, rate), model, 1.0 / rate - 1.0 / threshold.low, heavy)
     if long is None:
         return NoCertificate(
-            "long services leave no room for an allowance: the rate is too close to the threshold, or services vary too "
-            "much"
+            "long services leave no room for an allowance: the rate is too close to the threshold, or services vary "
+            "too much"
         )
     return _of_blocks(short_services(model, long), rate, threshold, long, seed, max_jobs, context)
 

@@ -10,8 +10,8 @@ independent, and
 So a level (ln C + an exponential) / theta lies above the stationary workload whatever the phase. For every phase, both
 are estimated from blocks that end there, sampled backward in time.
 
-Services that are set apart as long (`long_services`) do not depend on classes or phases: with Y' + K a in place of Y the
-same level bounds the short ones and the last block's allowance, and G is added to it.
+Services that are set apart as long (`long_services`) do not depend on classes or phases: with Y' + K a in place of Y
+the same level bounds the short ones and the last block's allowance, and G is added to it.
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ from loynes.inputs.tables import JobTable, job_table
 from loynes.kernels.engine import BlockBefore, BlockState, Engine
 from loynes.kernels.reference import BLOCK
 from loynes.model.cluster import Model
-from loynes.stationary.certificate import ATTEMPTS, SURE, Certificate, NoCertificate
-from loynes.stationary.long_services import LongServices
+from loynes.stationary.certificate import ATTEMPTS, SURE, Certificate, LongServices, NoCertificate
 from loynes.stationary.rare import rare_services
 
 Array = NDArray[np.float64]

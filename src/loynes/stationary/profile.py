@@ -44,7 +44,8 @@ def profile_of(piles: Piles) -> tuple[float, ...]:
     shape = piles.workload()
     shape -= shape.mean(axis=1, keepdims=True)
     mean, spread = shape.mean(axis=0), shape.std(axis=0)
-    best, least = (), float(shape.max(axis=1).mean())  # flat
+    best: tuple[float, ...] = ()
+    least = float(shape.max(axis=1).mean())  # flat
     for above in ABOVE:
         wanted = np.maximum.accumulate(mean + above * spread)
         profile = tuple(float(x) for x in (wanted - wanted[0])[_knots(servers)])

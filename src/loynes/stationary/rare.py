@@ -17,12 +17,13 @@ the average be estimated from the blocks as they are drawn.
 
 **Jobs of unseen classes.** After a job has started nobody starts earlier, so no server is free before the last start,
 and none is busy longer after it than the longest service: the entries of a pile whose services are at most t lie within
-t of one another (or of as much as they were apart at the start). Let a job of length x join such a pile. Before it, its top is at most t above its bottom, so with it
-the pile lies at most at its old bottom + t + x, from where on monotonicity and shift give: a job raises a pile by at
-most t + x. So blocks in which every job is, with its probability p_c, of an unseen class have at most the mgf of blocks
-of the other classes (K of them: leaving out none only raises a pile) times 1 - p + sum of p_c E[exp(theta (sigma_c + t))]
-for each job, p the sum of the p_c. The sample's blocks have none of the unseen classes with probability (1 - p)^K, so
-the mgf without them is at most the sample's mean over (1 - p)^K. Together a factor
+t of one another (or of as much as they were apart at the start). Let a job of length x join such a pile. Its top was at
+most t above its bottom, so no entry is now higher than the old bottom + t + x, and by monotonicity and shift: the job
+raises the pile by at most t + x, there and ever after. Taken from the last to the first, each of several joins a pile
+that has none of the others yet. So where every job is, with probability p_c, of an unseen class, the mgf is at most
+that of blocks of K jobs of the other classes (further jobs only raise a pile) times 1 - p + the sum of the
+p_c E[exp(theta (sigma_c + t))] for each job, p the sum of the p_c. The sample's blocks have no job of an unseen class
+with probability (1 - p)^K, so the mgf without them is at most the sample's mean over (1 - p)^K. Together a factor
 
     1 + sum over unseen c of p_c E[exp(theta (sigma_c + t))] / (1 - p)          for each job.
 
@@ -69,7 +70,7 @@ def rare_services(table: JobTable, jobs: float, theta: float, spread: float = 0.
     """The factors, for a sample of so many jobs in all, in blocks that start from entries so far apart."""
     edges, probability = tail_edges(721), class_probabilities(table)
     costs, longest = np.zeros(len(probability)), spread
-    unseen = RARE >= jobs * probability
+    unseen = jobs * probability <= RARE
     moments = np.zeros(len(probability))
     for c, p in enumerate(probability):
         weight, _, largest = cells(table, c, edges)

@@ -271,16 +271,8 @@ class Methods:
         certificate = replace(bound, distance=Estimate(0.0, 0.0, delta))
 
         def batches(first: int, count: int) -> Iterator[Samples]:
-            return perfect_samples(
-                self.model,
-                self.table,
-                certificate,
-                count,
-                delta=delta,
-                seed=self.q.seed,
-                first=first,
-                engine=self._engine,
-            )
+            options: dict[str, Any] = {"delta": delta, "seed": self.q.seed, "first": first, "engine": self._engine}
+            return perfect_samples(self.model, self.table, certificate, count, **options)
 
         measures, count, jobs, details = self._gather(batches)
         return Outcome("perfect", measures, count, jobs, details | {"delta": delta}, certificate)
