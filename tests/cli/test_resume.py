@@ -371,7 +371,9 @@ class Count:
 
 
 RECORDED = Path(__file__).parents[1] / "recorded"
-LOG, SMALL, OTHER = (str(RECORDED / name) for name in ("log.swf", "models/small.toml", "models/other.toml"))
+LOG, MONTH, SMALL, OTHER = (
+    str(RECORDED / name) for name in ("log.swf", "month.csv", "models/small.toml", "models/other.toml")
+)
 OWN = str(Path(__file__).parents[2] / "examples" / "my_policy.py")
 EVENTS = {"jobs": 400, "replicas": 6}
 CHAINS = {"rate": 1.0, "samples": 20_000, "replicas": 8}
@@ -389,7 +391,8 @@ QUESTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any], bool]] = {
     "stability": (partial(loynes.stability, "two-class-200"), {"precision": 0.05}, True),
     "certify": (partial(loynes.certify, MODEL), {"rate": 1.0}, True),
     "exact": (partial(loynes.exact, SMALL), {"load": 0.5, "exceeds": (1.0,)}, False),
-    "fit": (partial(loynes.fit, LOG), {"classes": 3, "law": "exponential"}, True),
+    "fit": (partial(loynes.fit, MONTH), {"servers": 12, "classes": 3, "law": "exponential"}, True),
+    "fit of a log too short for a test": (partial(loynes.fit, LOG), {"classes": 3, "law": "exponential"}, False),
     "replay": (partial(loynes.replay, LOG), {"policy": "easy", "windows": 5}, False),
     "check": (partial(loynes.check, SMALL), {}, False),
 }

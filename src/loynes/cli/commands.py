@@ -80,9 +80,11 @@ def question_command(name: str) -> Any:
         if module == name or module.startswith(f"{name}_"):
             import_module(f"loynes.questions.{module}")
     question = questions()[name]
-    others = {one.asked_by[1]: one for one in questions().values() if one.asked_by and one.asked_by[0] == name}
-    if question.for_log:
-        others[LOG] = log_question(question)
+    # That of a log comes first: given a log, it is asked whatever other options there are.
+    others = {LOG: log_question(question)} if question.for_log else {}
+    for one in questions().values():
+        if one.asked_by and one.asked_by[0] == name:
+            others.setdefault(one.asked_by[1], one)
     parameters = _parameters(question)
     twice: dict[str, tuple[str, str]] = {}  # options that mean something else in another question: switch and name
     for switch, other in others.items():
