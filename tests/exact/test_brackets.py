@@ -62,7 +62,7 @@ def tally_of(model: Model, *replicas: list[list[float]]) -> Tally:
         tally.none[row] = (waits == 0.0).sum(axis=0)
         tally.loss[row] = sampled.loss.sum(axis=0)
         tally.bins[row, :, 0] = tally.none[row]
-        tally.bins[row, :, 3000] = len(workloads) - tally.none[row]
+        tally.bins[row, :, 9] = len(workloads) - tally.none[row]
     return tally
 
 
@@ -114,6 +114,24 @@ def test_variance_of_responses_of_two_classes() -> None:
     wide = found.classes["wide"]
     assert wide.response.variance.high == pytest.approx(wide.wait.variance.high + 4.0)
     assert wide.wait.variance.high == pytest.approx(16.0 - 9.0)
+
+
+def test_responses_that_were_seen() -> None:
+    """Where services hang together with waits, responses have tallies of their own, from below and from above."""
+    waits = tally_of(ONE, *[[[1.0]]] * 2), tally_of(ONE, *[[[2.0]]] * 2)
+    seen = tally_of(ONE, *[[[2.0]]] * 2), tally_of(ONE, *[[[5.0]]] * 2)
+    found = brackets.measures(ONE, RATE, needs_of(ONE), waits, CONFIDENCE, (), seen).overall
+    assert found.wait.variance == Estimate(0.0, 0.0, 4.0 - 1.0)
+    assert found.response.variance == Estimate(0.0, 0.0, 25.0 - 4.0)
+
+
+def test_services_without_a_variance() -> None:
+    """Nor have responses one, while waits may."""
+    heavy = {"law": "pareto", "shape": 1.5, "mean": 1.0}
+    model = load({"servers": 1, "classes": [{"need": 1, "probability": 1.0, "service": heavy}]})
+    found = between(model, *(tally_of(model, *[[[level]]] * 2) for level in (1.0, 3.0))).overall
+    assert found.wait.variance == Estimate(0.0, 0.0, 8.0)
+    assert found.response.variance == Estimate.exact(math.inf)
 
 
 def test_both_ends_have_intervals_of_their_own() -> None:

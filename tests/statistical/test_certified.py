@@ -220,35 +220,6 @@ def test_losses_out_of_turn_are_no_brackets() -> None:
     assert loynes.Evaluation.from_dict(json.loads(found.to_json())).between == found.between
 
 
-def test_responses_of_sessions_apart() -> None:
-    """Jobs of a session have lengths in common, so responses are seen, not put together: from below and from above."""
-    gap, size = {"law": "exponential", "mean": 0.2}, {"law": "exponential", "mean": 3.0}
-    arrivals = {
-        "process": "sessions",
-        "size": size,
-        "gap": gap,
-        "of": {"process": "poisson", "rate": 0.4},
-        "repeat": 0.5,
-    }
-    model = loynes.load({"servers": 4, "arrivals": arrivals, "classes": three_classes().to_dict()["classes"]})
-    found = []
-    for burn_in in (0, 128, None):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LoynesWarning)  # that pairs have not met
-            found.append(loynes.evaluate(model, burn_in=burn_in, samples=20_000, replicas=32, confidence=SURE))
-    short, middle, long = found
-    assert short.details["apart"] == 32 > middle.details["apart"] > 0
-    for apart in (short, middle):
-        for one, other in zip(
-            (long.overall, *long.classes.values()), (apart.overall, *apart.classes.values()), strict=True
-        ):
-            for name in ("mean", "variance", "p50", "p95"):
-                inner, outer = getattr(one.response, name), getattr(other.response, name)
-                assert outer.low <= inner.high, name
-                assert inner.low <= outer.high, name
-    assert short.overall.response.p95.half_width > middle.overall.response.p95.half_width
-
-
 def test_perfect_samples_of_mm1() -> None:
     """The workload an arrival meets in M/M/1: 0 with 1 - load, else exponential; distances at 1e-6."""
     model, load, count = single(EXPONENTIAL), 0.7, 20_000
