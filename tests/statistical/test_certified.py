@@ -166,6 +166,60 @@ def test_the_bracket_closes() -> None:
     assert widths[0] > widths[1] > widths[2]
 
 
+def three_classes(discipline: str = "fcfs") -> loynes.Model:
+    """Small enough for an exact chain."""
+    shares = ((1, 0.6, 1.0), (2, 0.3, 0.8), (4, 0.1, 0.5))
+    classes = [
+        {"need": need, "probability": p, "service": {"law": "exponential", "mean": mean}} for need, p, mean in shares
+    ]
+    return loynes.load({"servers": 4, "classes": classes, "discipline": discipline})
+
+
+def test_variances_and_losses_of_pairs_apart() -> None:
+    """They do not grow with the workload, and yet the exact ones lie in their brackets however short the burn-in;
+    classes have the exact variance of the wait plus that of the service."""
+    model, load = three_classes(), 0.8
+    exact = loynes.exact(model, load=load)
+    assert exact.overall is not None
+    assert exact.overall.variance is not None
+    assert exact.hol_loss is not None
+    widths = []
+    for burn_in in (0, 64, 256, 4096):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LoynesWarning)  # that pairs have not met
+            found = loynes.evaluate(
+                model, load=load, burn_in=burn_in, samples=20_000, replicas=64, confidence=SURE, seed=5
+            )
+        assert found.system.hol_loss.low <= exact.hol_loss <= found.system.hol_loss.high
+        for own, waits in zip(
+            (exact.overall, *exact.classes.values()), (found.overall, *found.classes.values()), strict=True
+        ):
+            assert own.variance is not None
+            assert waits.wait.variance.low <= own.variance <= waits.wait.variance.high
+        for c, own, waits in zip(model.classes, exact.classes.values(), found.classes.values(), strict=True):
+            assert own.variance is not None
+            variance = waits.response.variance
+            assert variance.low <= own.variance + c.service.variance <= variance.high
+        widths.append((found.overall.wait.variance.half_width, found.system.hol_loss.half_width))
+        apart = found.details.get("apart", 0)
+        assert (apart > 0) == (burn_in < 4096)
+        text = f"{apart} of 64: all numbers are bracketed"
+        assert found.between == (text if apart else "")
+        assert (("pairs of chains apart", text) in found.certificate_summary.rows) == (apart > 0)
+        assert found.to_dict()["details"].get("hulls") == ([] if apart else None)
+    assert widths[0] > widths[2] > widths[3]
+
+
+def test_losses_out_of_turn_are_no_brackets() -> None:
+    """Where servers are drawn at random, results say so, in every form."""
+    with pytest.warns(LoynesWarning, match="had not met"):
+        found = loynes.evaluate(three_classes("random"), rate=0.5, burn_in=0, samples=2000, replicas=32)
+    assert found.details["hulls"] == ["hol_loss"]
+    assert found.between == f"{found.details['apart']} of 32: all numbers are bracketed but hol loss"
+    assert "all numbers are bracketed but hol loss" in found.report()
+    assert loynes.Evaluation.from_dict(json.loads(found.to_json())).between == found.between
+
+
 def test_perfect_samples_of_mm1() -> None:
     """The workload an arrival meets in M/M/1: 0 with 1 - load, else exponential; distances at 1e-6."""
     model, load, count = single(EXPONENTIAL), 0.7, 20_000

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +71,28 @@ def _waits_of(needs: Needs, tally: Tally, confidence: float) -> _Waits:
     return _Waits(needs, tally.wait / looks, tally.square / looks, _Histogram(tally), confidence)
 
 
+class Mixture(NamedTuple):
+    """Jobs of some classes: p_k of need k, and their services."""
+
+    weight: Array  # [need], p_k
+    cross: Array  # [need], 2 p_k E[service | need k]: times E[wait], twice the mean of wait x service
+    service_1: float  # E[service]
+    service_2: float  # E[service^2]
+
+
+def mixture_of(model: Model, needs: Needs, share: dict[int, float]) -> Mixture:
+    """Of classes: position -> probability."""
+    weight, cross = np.zeros(len(needs.need)), np.zeros(len(needs.need))
+    service_1 = service_2 = 0.0
+    for position, p in share.items():
+        k, law = needs.of_class[position], model.classes[position].service
+        weight[k] += p
+        cross[k] += 2.0 * p * law.mean
+        service_1 += p * law.mean
+        service_2 += p * (law.variance + law.mean**2)
+    return Mixture(weight, cross, service_1, service_2)
+
+
 class _Histogram:
     """Frequencies of waits by [replica, need, bin], up to the last bin ever hit, with zero waits on their own."""
 
@@ -101,15 +124,7 @@ class _Waits:
     def of(self, model: Model, share: dict[int, float], exceeds: tuple[float, ...]) -> Waits:
         """Waits of a mixture of classes: class position -> probability."""
         confidence = self.confidence
-        weight = np.zeros(len(self.needs.need))
-        service_1 = service_2 = 0.0
-        cross = np.zeros(len(self.needs.need))
-        for position, p in share.items():
-            k, law = self.needs.of_class[position], model.classes[position].service
-            weight[k] += p
-            cross[k] += 2.0 * p * law.mean
-            service_1 += p * law.mean
-            service_2 += p * (law.variance + law.mean**2)
+        weight, cross, service_1, service_2 = mixture_of(model, self.needs, share)
         first, second = self.first @ weight, self.second @ weight
         mean = mean_of(first, confidence).within(0.0, math.inf)
         if mean.high == 0.0:

@@ -107,8 +107,9 @@ def bracket(lower: Measures, upper: Measures) -> Measures: ...
 def bracket(lower: Any, upper: Any) -> Any:
     """One measure, or all of them, from chains below and above stationarity: from the lowest end to the highest.
 
-    What grows (or falls) with the workload lies between the two; a variance or the HOL loss need not, and gets the hull
-    of both intervals all the same. Where the chains have met, both are the same thing and come back as they are.
+    What grows (or falls) with the workload lies between the two; a variance or the HOL loss need not: of these, this is
+    the hull of both intervals, and `brackets` has what lies around them. Where the chains have met, both are the same
+    thing and come back as they are.
     """
     if lower is upper:
         return lower

@@ -3,7 +3,7 @@
 Replica r of one and replica r of the other saw the same random numbers, so the difference of their averages varies far
 less than either. Differences of different replicas are independent: means get Student intervals, percentiles those of a
 jackknife over groups of replicas. Where chains from below and from above had not met, the difference lies between the
-lowest of the one minus the highest of the other and the reverse.
+lowest of the one minus the highest of the other and the reverse; that of HOL losses between the bounds of `brackets`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.estimate import Estimate, half_width, mean_of
+from loynes.estimators.brackets import loss_columns
 from loynes.estimators.measures import PERCENTILES
 from loynes.inputs.tables import Needs
 from loynes.kernels.tally import Tally, bin_edges
@@ -74,9 +75,6 @@ def system_difference(
 ) -> dict[str, Estimate]:  # fmt: skip
     """HOL loss of the bottleneck, jobs of these classes waiting and in the system, utilization."""
 
-    def lost(chains: ChainTallies) -> Callable[[Tally], Array]:
-        return lambda tally: np.asarray(chains.rate * tally.loss[:, chains.model.bottleneck] / tally.looks)
-
     def waiting(chains: ChainTallies, classes: list[int]) -> Callable[[Tally], Array]:
         weight = chains.rate * _share(chains, classes) * _weights(chains, classes)
         return lambda tally: np.asarray((tally.wait @ weight) / tally.looks)
@@ -92,10 +90,29 @@ def system_difference(
     ]
     return {
         "utilization": Estimate.exact(used[1] - used[0]),
-        "hol_loss": _paired(a, b, lost(a), lost(b), confidence),
+        "hol_loss": _loss_difference(a, b, confidence),
         "jobs_in_system": jobs.shifted(served[1] - served[0]),
         "jobs_waiting": jobs,
     }
+
+
+def _loss_difference(a: ChainTallies, b: ChainTallies, confidence: float) -> Estimate:
+    """Of the bottleneck's HOL losses: least of the one minus most of the other, and the reverse."""
+    (least_a, most_a), (least_b, most_b) = (_losses(chains) for chains in (a, b))
+    if len(a.tallies) == len(b.tallies) == 1:
+        return mean_of(least_b - least_a, confidence)
+    return _hull([mean_of(least_b - most_a, confidence), mean_of(most_b - least_a, confidence)])
+
+
+def _losses(chains: ChainTallies) -> tuple[Array, Array]:
+    """What the bottleneck's HOL loss is at least and at most, by replica; where no bound is known, in either chain."""
+    kind = chains.model.bottleneck
+    if len(chains.tallies) == 2:
+        bounds = loss_columns(chains.model, chains.needs, (chains.tallies[0], chains.tallies[1]))
+        if bounds is not None:
+            return chains.rate * bounds[0][:, kind], chains.rate * bounds[1][:, kind]
+    seen = [np.asarray(chains.rate * tally.loss[:, kind] / tally.looks) for tally in chains.tallies]
+    return seen[0], seen[-1]
 
 
 def _weights(chains: ChainTallies, classes: list[int]) -> Array:

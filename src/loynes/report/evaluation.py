@@ -24,7 +24,13 @@ def content(result: Evaluation) -> Content:
         tiles=[*wait_tiles(result, result.system, result.confidence), Tile("load", percent(result.load), limit)],
         charts=charts(result),
         grids=[Grid.of(result.summary, "Waits by class", pinned=1), Grid.of(result.system_summary, "The cluster")],
-        sure=explained(result.certificate, result.why, result.method, intervals(result.confidence, result.replicas)),
+        sure=explained(
+            result.certificate,
+            result.why,
+            result.method,
+            intervals(result.confidence, result.replicas),
+            *([f"Pairs of chains still apart: {result.between}."] if result.between else []),
+        ),
         models=[(result.model.label, result.model)],
         how=how_of(
             result,

@@ -11,6 +11,7 @@ import numpy as np
 
 from loynes.errors import SamplingError, UsageError
 from loynes.estimate import Estimate, student
+from loynes.estimators import brackets as from_both_sides
 from loynes.estimators import chains as from_chains
 from loynes.estimators import samples as from_samples
 from loynes.estimators.measures import Measures, bracket
@@ -146,13 +147,13 @@ class Methods:
             ends = (low, pairs.high)
             parts += [self._chains(apart, rows, end[apart], pairs.position, at[apart]) for end in ends]
 
-        def tallies() -> tuple[Tally, ...]:
+        def sides(tallies: list[Tally]) -> tuple[Tally, ...]:
+            """From the tallies of all parts: one of all chains, or one from below and one from above."""
             if not apart.size:
-                return (parts[0].tally,)
-            both = [part.tally for part in parts[:-2]]
-            return sum_of([*both, parts[-2].tally]), sum_of([*both, parts[-1].tally])
+                return (tallies[0],)
+            return sum_of([*tallies[:-2], tallies[-2]]), sum_of([*tallies[:-2], tallies[-1]])
 
-        measures, jobs = self._observe(parts, tallies, replicas, max(burn_in, LEAST_OBSERVED))
+        measures, jobs = self._observe(parts, sides, replicas, max(burn_in, LEAST_OBSERVED))
         distance = pairs.distance(self.q.confidence)
         certificate = replace(certificate, burn_in=pairs.position, distance=distance)
         warnings: tuple[str, ...] = ()
@@ -161,9 +162,12 @@ class Methods:
                 f"{apart.size} of {replicas} pairs of chains had not met after the burn-in: the brackets hold, but a "
                 "longer one (--burn-in) would narrow them",
             )
-        details = self._observed(parts[0].stride, tallies()[0], pairs.position) | {"pairs": witnesses}
+        tallies = sides([part.tally for part in parts])
+        details = self._observed(parts[0].stride, tallies[0], pairs.position) | {"pairs": witnesses}
+        if apart.size:
+            details |= {"apart": int(apart.size), "hulls": from_both_sides.hulls(self.model)}
         return Outcome(
-            "sandwich", measures, replicas, jobs, details, certificate, warnings=warnings, tallies=tallies()
+            "sandwich", measures, replicas, jobs, details, certificate, warnings=warnings, tallies=tallies
         )  # fmt: skip
 
     def forward(self, replicas: int | None, burn_in: int | None) -> Outcome:
@@ -176,7 +180,7 @@ class Methods:
         if burn_in:
             chains.skip(burn_in)
         skipped = chains.position
-        measures, jobs = self._observe([chains], lambda: (chains.tally,), replicas, max(burn_in, LEAST_OBSERVED))
+        measures, jobs = self._observe([chains], tuple, replicas, max(burn_in, LEAST_OBSERVED))
         details = self._observed(chains.stride, chains.tally, skipped)
         return Outcome("forward", measures, replicas, jobs, details, why=EMPTY_START, tallies=(chains.tally,))
 
@@ -215,9 +219,12 @@ class Methods:
         return rows * 4 * BINS * needs + replicas * (40 * needs + 16 * self.table.servers)
 
     def _observe(
-        self, chains: list[Chains], tallies: Callable[[], tuple[Tally, ...]], replicas: int, first: int
+        self, chains: list[Chains], sides: Callable[[list[Tally]], tuple[Tally, ...]], replicas: int, first: int
     ) -> tuple[Measures, int]:
-        """Observe all chains until the overall mean wait is known well enough; the measures, and jobs simulated."""
+        """Observe all chains until the overall mean wait is known well enough; the measures, and jobs simulated.
+
+        `sides` makes one tally of those of all chains, or two: from below and from above.
+        """
         stride, begin = chains[0].stride, chains[0].position
         # Whatever is rare must have been seen, or the replicas agree on a world without it.
         rare = min(OFTEN / (rarest(self.table) * replicas), self.max_jobs / replicas)
@@ -226,20 +233,25 @@ class Methods:
             for chain in chains:
                 chain.observe(more)
             jobs = sum(chain.jobs for chain in chains)
-            waits = [from_chains.overall_wait(tally, self.needs, self.q.confidence) for tally in tallies()]
+            tallies = sides([chain.tally for chain in chains])
+            waits = [from_chains.overall_wait(tally, self.needs, self.q.confidence) for tally in tallies]
             wait = bracket(waits[0], waits[-1])
             self._report(wait, 1.0)
             if self._enough(wait, jobs):
                 break
             observed = chains[0].position - begin
             more = int(max(stride, min(observed * self._growth(wait), (self.max_jobs - jobs) / replicas)))
-        measures = [
-            from_chains.measures(
-                self.model, self.rate, self.needs, tally, self.q.confidence, self.q.exceeds, chains[0].responses
-            )
-            for tally in tallies()
-        ]
-        return bracket(measures[0], measures[-1]), jobs
+        seen = [chain.responses for chain in chains]
+        responses = sides([tally for tally in seen if tally is not None]) if seen[0] is not None else None
+        return self._measures(tallies, responses), jobs
+
+    def _measures(self, waits: tuple[Tally, ...], responses: tuple[Tally, ...] | None) -> Measures:
+        """From tallies of one side or of both."""
+        given, rest = (self.model, self.rate, self.needs), (self.q.confidence, self.q.exceeds)
+        if len(waits) == 1:
+            return from_chains.measures(*given, waits[0], *rest, responses[0] if responses else None)
+        both = (responses[0], responses[1]) if responses else None
+        return from_both_sides.measures(*given, (waits[0], waits[1]), *rest, both)
 
     def _observed(self, stride: int, tally: Tally, skipped: int) -> dict[str, Any]:
         return {"burn_in": skipped, "observed_arrivals": int(tally.looks.sum()), "observed_every": stride}

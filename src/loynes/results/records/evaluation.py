@@ -65,7 +65,17 @@ class Evaluation(Result):
         """What bounds the bias, or why nothing does."""
         rows: list[tuple[str, Any]] = [("method", self.method), ("confidence of intervals", self.confidence)]
         rows += [("none", self.why)] if self.certificate is None else self.certificate.figures
+        rows += [("pairs of chains apart", self.between)] if self.between else []
         return Table("certificate", ("quantity", "value"), tuple(rows))
+
+    @property
+    def between(self) -> str:
+        """How many pairs of chains had not met, and which numbers lie between the two all the same; "" if all had."""
+        if "apart" not in self.details:
+            return ""
+        hulls = ", ".join(name.replace(".", " ").replace("_", " ") for name in self.details["hulls"])
+        text = f"{self.details['apart']} of {self.replicas}: all numbers are bracketed"
+        return f"{text} but {hulls}" if hulls else text
 
     @property
     def tidy(self) -> Table:
