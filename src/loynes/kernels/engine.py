@@ -298,7 +298,7 @@ class BlockState(NamedTuple):
     places: Ints  # [row], where the arrival process stands at job 0
     height: Array  # [row]
     time: Array  # [row]
-    count: Ints  # [row, class]
+    jobs: Ints  # [row, class]
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,7 +315,7 @@ class BlockBefore(ModelTask):
 
 class SpanState(NamedTuple):
     height: Array  # [row]
-    count: Ints  # [row, class]
+    jobs: Ints  # [row, class]
 
 
 @dataclass(frozen=True, eq=False)

@@ -98,9 +98,9 @@ class _Blocks:
         count = len(replicas)
         state = SpanState(np.empty(count), np.empty((count, len(table.need)), np.int64))
         engine.run(PileInTime(table, seed, stream, replicas, span), state, 0, count)
-        self.table, self.count = table, state.count
+        self.table, self.count = table, state.jobs
         self.jobs = span / table.gap_mean  # expected
-        self.height = state.height + allowance * state.count.sum(axis=1)
+        self.height = state.height + allowance * state.jobs.sum(axis=1)
 
     def rare(self, theta: float) -> RareServices:
         """What services too rare for the judging blocks can add."""

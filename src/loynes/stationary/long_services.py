@@ -119,7 +119,7 @@ class Residuals:
 
     def exceeds(self, x: Array) -> Array:
         """P(residual > x)."""
-        return np.interp(x, self.x, self.beyond) / self.mean
+        return np.asarray(np.interp(x, self.x, self.beyond) / self.mean)
 
     def inverse(self, u: Array) -> Array:
         """The residual that is exceeded with probability u."""

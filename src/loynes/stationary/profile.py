@@ -33,7 +33,7 @@ def _knots(servers: int) -> NDArray[np.int64]:
 
 def heights_of(profile: tuple[float, ...], servers: int) -> Array:
     """The heights of all servers, ascending."""
-    return np.interp(np.arange(servers), np.append(0, _knots(servers)), np.append(0.0, profile))
+    return np.asarray(np.interp(np.arange(servers), np.append(0, _knots(servers)), np.append(0.0, profile)))
 
 
 def profile_of(piles: Piles) -> tuple[float, ...]:

@@ -12,7 +12,7 @@ from loynes.kernels.reference import BLOCK
 
 
 @compiled
-def pile_before(table, as_runs, seed, stream, first_replica, length, places, height, time, count):
+def pile_before(table, as_runs, seed, stream, first_replica, length, places, height, time, jobs):
     """Jobs -length .. -1 of replicas whose arrival process stands at places[r] at job 0: the height of their pile,
     started flat, the time they took to arrive, until job 0, and how many there were of each class."""
     block = new_block(table)
@@ -24,12 +24,12 @@ def pile_before(table, as_runs, seed, stream, first_replica, length, places, hei
         H[:] = 0.0
         put(state, H)
         base, passed = 0.0, 0.0
-        count[r] = 0
+        jobs[r] = 0
         for first in range(-length, 0, BLOCK):
             draw_block(table, seed, stream, replica, first, block, trail_at(trail, first))
             passed += block.gap.sum()
             for i in range(BLOCK):
-                count[r, block.job_class[i]] += 1
+                jobs[r, block.job_class[i]] += 1
             block.gap[:] = 0.0
             advance(state, block, 0, BLOCK, 0.0)
             base += lower(state)

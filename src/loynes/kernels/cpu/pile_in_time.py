@@ -11,7 +11,7 @@ from loynes.kernels.reference import BLOCK
 
 
 @compiled
-def pile_in_time(table, as_runs, seed, stream, first_replica, span, height, count):
+def pile_in_time(table, as_runs, seed, stream, first_replica, span, height, jobs):
     """The height of the pile, started flat, of all jobs that come in less than `span` from place 0 on, and how many there are
     of each class.
 
@@ -24,7 +24,7 @@ def pile_in_time(table, as_runs, seed, stream, first_replica, span, height, coun
         H[:] = 0.0
         put(state, H)
         base, when, x, first, inside = 0.0, 0.0, 0, 0, True
-        count[r] = 0
+        jobs[r] = 0
         while inside:
             x = draw_block(table, seed, stream, first_replica + r, first, block, x)
             end = 0
@@ -38,7 +38,7 @@ def pile_in_time(table, as_runs, seed, stream, first_replica, span, height, coun
             advance(state, block, begin, end, 0.0)
             base += lower(state)
             for i in range(begin, end):
-                count[r, block.job_class[i]] += 1
+                jobs[r, block.job_class[i]] += 1
             first += BLOCK
         get(state, H)
         height[r] = base + H.max()
