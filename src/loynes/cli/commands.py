@@ -82,9 +82,9 @@ def question_command(name: str) -> Any:
     question = questions()[name]
     # That of a log comes first: given a log, it is asked whatever other options there are.
     others = {LOG: log_question(question)} if question.for_log else {}
-    for one in questions().values():
-        if one.asked_by and one.asked_by[0] == name:
-            others.setdefault(one.asked_by[1], one)
+    for known in questions().values():
+        if known.asked_by and known.asked_by[0] == name:
+            others.setdefault(known.asked_by[1], known)
     parameters = _parameters(question)
     twice: dict[str, tuple[str, str]] = {}  # options that mean something else in another question: switch and name
     for switch, other in others.items():
