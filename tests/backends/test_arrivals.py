@@ -181,7 +181,8 @@ def test_a_block_s_time_for_every_place(name: str) -> None:
     t = table.arrivals
     worst = 0.0
     for place in range(min(t.phases * max(1, t.sizes), 40)):
-        blocks = BlockState(np.full(count, place), np.empty(count), np.empty(count), np.empty((count, len(table.need)), np.int64))
+        jobs = np.empty((count, len(table.need)), np.int64)
+        blocks = BlockState(np.full(count, place), np.empty(count), np.empty(count), jobs)
         CpuEngine().run(BlockBefore(table, 3, 1, np.arange(count), length), blocks, 0, count)
         values = np.exp(-theta * blocks.time)
         error = np.std(values, ddof=1) / np.sqrt(count)
