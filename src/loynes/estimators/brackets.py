@@ -47,11 +47,12 @@ def measures(
     confidence: float,
     exceeds: tuple[float, ...] = (),
     responses: Sides | None = None,
+    controls: Array | None = None,
 ) -> Measures:
     """Of tallies of waits from both sides, and of responses where a job's service hangs together with its wait."""
     seen = responses or (None, None)
     below, above = (
-        from_chains.measures(model, rate, needs, tally, confidence, exceeds, of_responses)
+        from_chains.measures(model, rate, needs, tally, confidence, exceeds, of_responses, controls=controls)
         for tally, of_responses in zip(sides, seen, strict=True)
     )
     hull = bracket(below, above)

@@ -29,10 +29,30 @@ from loynes.model.cluster import Model
 
 Array = NDArray[np.float64]
 
+# Replicas for each number of a regression, at least.
+LEAST_PER_CONTROL = 8
 
-def overall_wait(tally: Tally, needs: Needs, confidence: float) -> Estimate:
+
+def overall_wait(tally: Tally, needs: Needs, confidence: float, controls: Array | None = None) -> Estimate:
     """The mean wait of all jobs: cheap, for watching a run narrow."""
-    return mean_of((tally.wait @ needs.weight) / tally.looks, confidence)
+    return mean_of(regressed((tally.wait @ needs.weight) / tally.looks, controls), confidence)
+
+
+def regressed(values: Array, controls: Array | None) -> Array:
+    """Values of independent replicas, one row each, without what controls of expectation 0 explain of them.
+
+    The mean of what comes out is the intercept of a linear regression, and its standard error, as of independent
+    values, that of the intercept: deviations are stretched for the freedom that the regression took, and for how far
+    the controls were off on average.
+    """
+    if controls is None or len(values) < LEAST_PER_CONTROL * (1 + controls.shape[1]):
+        return values
+    design = np.hstack([np.ones((len(values), 1)), controls / controls.std(axis=0)])
+    inverse = np.linalg.pinv(design)
+    left = values - design[:, 1:] @ (inverse[1:] @ values)
+    mean, rows = left.mean(axis=0), len(values)
+    stretch = math.sqrt((rows - 1) / (rows - design.shape[1]) * rows * float(inverse[0] @ inverse[0]))
+    return np.asarray(mean + stretch * (left - mean))
 
 
 def measures(
@@ -44,18 +64,21 @@ def measures(
     exceeds: tuple[float, ...] = (),
     responses: Tally | None = None,
     quickly: bool = False,
+    controls: Array | None = None,
 ) -> Measures:
     """Of a tally of waits, and one of responses where a job's service hangs together with its wait.
+
+    Means are regressed on controls, if there are any.
 
     Quickly: without the percentiles of responses, which take longest.
     """
     waits = _waits_of(needs, tally, confidence)
-    waits.quickly = quickly
+    waits.quickly, waits.controls = quickly, controls
     if responses is not None:
         waits.responses = _waits_of(needs, responses, confidence)
     classes = {c.label: waits.of(model, {position: 1.0}, exceeds) for position, c in enumerate(model.classes)}
     overall = waits.of(model, {position: c.probability for position, c in enumerate(model.classes)}, exceeds)
-    losses = [mean_of(lost / tally.looks, confidence) for lost in tally.loss.T]
+    losses = [mean_of(regressed(lost / tally.looks, controls), confidence) for lost in tally.loss.T]
     system = system_of(model, rate, overall.wait.mean, overall.response.mean, losses)
     return Measures(overall, classes, system)
 
@@ -113,6 +136,7 @@ class _Waits:
     def __init__(self, needs: Needs, first: Array, second: Array, histogram: _Histogram, confidence: float) -> None:
         self.needs, self.first, self.second = needs, first, second
         self.histogram, self.confidence, self.quickly = histogram, confidence, False
+        self.controls: Array | None = None  # of expectation 0, by replica
         self.responses: _Waits | None = None  # seen, where they do not follow from waits and services apart
 
     def spread(self, weight: Array) -> Spread:
@@ -126,7 +150,7 @@ class _Waits:
         confidence = self.confidence
         weight, cross, service_1, service_2 = mixture_of(model, self.needs, share)
         first, second = self.first @ weight, self.second @ weight
-        mean = mean_of(first, confidence).within(0.0, math.inf)
+        mean = mean_of(regressed(first, self.controls), confidence).within(0.0, math.inf)
         if mean.high == 0.0:
             mean = Estimate(0.0, 0.0, math.inf)  # nobody was seen to wait, which is no proof that nobody does
         response_2 = second + self.first @ cross + service_2

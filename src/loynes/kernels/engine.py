@@ -213,6 +213,18 @@ class Slopes(ModelTask):
     observe: bool
 
 
+class ServiceState(NamedTuple):
+    places: Ints  # [row], where the arrival process stands
+    sums: Array  # [row, power], of weight x service and of weight x service^2
+
+
+@dataclass(frozen=True, eq=False)
+class ServiceSums(ModelTask):
+    """Services of a range of jobs, added up without running them."""
+
+    weight: Array  # [class]
+
+
 class PileState(NamedTuple):
     heights: Array  # [row, server], above the base
     places: Ints

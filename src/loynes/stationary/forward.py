@@ -59,6 +59,11 @@ class Chains:
         return self._state.workload
 
     @property
+    def places(self) -> Ints:
+        """Where the arrival process of each replica stands."""
+        return self._state.places
+
+    @property
     def tally(self) -> Tally:
         """Of waits."""
         return columns_of(self._state.tally, slice(0, len(self._task.needs.need)))

@@ -18,6 +18,7 @@ from loynes.kernels.cpu.pile_before import pile_before
 from loynes.kernels.cpu.pile_in_time import pile_in_time
 from loynes.kernels.cpu.random_pile import random_pile
 from loynes.kernels.cpu.sandwich import perfect, sandwich
+from loynes.kernels.cpu.service_sums import service_sums
 from loynes.kernels.cpu.slopes import slopes
 from loynes.kernels.cpu.threads import cores, run_lines
 from loynes.kernels.engine import CUT, mapped
@@ -102,6 +103,16 @@ def _slopes(task: kinds.Slopes, state: kinds.SlopeState) -> Piece:
     return piece
 
 
+def _service_sums(task: kinds.ServiceSums, state: kinds.ServiceState) -> Piece:
+    key = np.uint64(task.seed)
+
+    def piece(rows: slice, start: int, stop: int) -> None:
+        numbers = (key, task.stream, task.replicas[rows], start, stop)
+        service_sums(task.table, task.weight, *numbers, state.places[rows], state.sums[rows])
+
+    return piece
+
+
 def _pile(task: kinds.Pile, state: kinds.PileState) -> Piece:
     key, first = np.uint64(task.seed), int(task.replicas[0])
     table, as_runs, stride = task.table, use_runs(task.table), look_every(task.table)
@@ -181,6 +192,7 @@ def _pile_in_time(task: kinds.PileInTime, state: kinds.SpanState) -> Piece:
 PIECES: dict[type[kinds.Task], Callable[[Any, Any], Piece]] = {
     kinds.Forward: _forward,
     kinds.Slopes: _slopes,
+    kinds.ServiceSums: _service_sums,
     kinds.Pile: _pile,
     kinds.Regeneration: _regeneration,
     kinds.Sandwich: _sandwich,

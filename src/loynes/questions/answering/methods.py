@@ -28,10 +28,12 @@ from loynes.questions.answering.thresholds import JudgedRate
 from loynes.stationary.backward import Samples, backward_samples, initial_length
 from loynes.stationary.certificate import Certificate, NoCertificate
 from loynes.stationary.forward import Chains
+from loynes.stationary.long_services import far_reaching
 from loynes.stationary.majorant import certify
 from loynes.stationary.perfect import perfect_samples
 from loynes.stationary.sandwich import Pairs
 from loynes.stationary.sandwich import burn_in as sandwich_burn_in
+from loynes.stationary.service_controls import ServiceControls
 
 if TYPE_CHECKING:
     from loynes.questions.evaluate import Evaluate
@@ -153,7 +155,7 @@ class Methods:
                 return (tallies[0],)
             return sum_of([*tallies[:-2], tallies[-2]]), sum_of([*tallies[:-2], tallies[-1]])
 
-        measures, jobs = self._observe(parts, sides, replicas, max(burn_in, LEAST_OBSERVED))
+        measures, jobs = self._observe(parts, sides, replicas, max(burn_in, LEAST_OBSERVED), at[:replicas])
         distance = pairs.distance(self.q.confidence)
         certificate = replace(certificate, burn_in=pairs.position, distance=distance)
         warnings: tuple[str, ...] = ()
@@ -180,7 +182,8 @@ class Methods:
         if burn_in:
             chains.skip(burn_in)
         skipped = chains.position
-        measures, jobs = self._observe([chains], tuple, replicas, max(burn_in, LEAST_OBSERVED))
+        first = max(burn_in, LEAST_OBSERVED)
+        measures, jobs = self._observe([chains], tuple, replicas, first, chains.places)
         details = self._observed(chains.stride, chains.tally, skipped)
         return Outcome("forward", measures, replicas, jobs, details, why=EMPTY_START, tallies=(chains.tally,))
 
@@ -219,13 +222,19 @@ class Methods:
         return rows * 4 * BINS * needs + replicas * (40 * needs + 16 * self.table.servers)
 
     def _observe(
-        self, chains: list[Chains], sides: Callable[[list[Tally]], tuple[Tally, ...]], replicas: int, first: int
+        self,
+        chains: list[Chains],
+        sides: Callable[[list[Tally]], tuple[Tally, ...]],
+        replicas: int,
+        first: int,
+        places: Ints,
     ) -> tuple[Measures, int]:
         """Observe all chains until the overall mean wait is known well enough; the measures, and jobs simulated.
 
         `sides` makes one tally of those of all chains, or two: from below and from above.
         """
         stride, begin = chains[0].stride, chains[0].position
+        controls = self._controls(replicas, begin, places)
         # Whatever is rare must have been seen, or the replicas agree on a world without it.
         rare = min(OFTEN / (rarest(self.table) * replicas), self.max_jobs / replicas)
         more = -(-self.q.samples // replicas) * stride if self.q.samples else max(first, int(rare))
@@ -233,25 +242,41 @@ class Methods:
             for chain in chains:
                 chain.observe(more)
             jobs = sum(chain.jobs for chain in chains)
-            tallies = sides([chain.tally for chain in chains])
-            waits = [from_chains.overall_wait(tally, self.needs, self.q.confidence) for tally in tallies]
+            tallies, seen = sides([chain.tally for chain in chains]), None
+            if controls is not None:
+                controls.observe(chains[0].position)
+                seen = controls.deviations
+            waits = [from_chains.overall_wait(tally, self.needs, self.q.confidence, seen) for tally in tallies]
             wait = bracket(waits[0], waits[-1])
             self._report(wait, 1.0)
             if self._enough(wait, jobs):
                 break
             observed = chains[0].position - begin
             more = int(max(stride, min(observed * self._growth(wait), (self.max_jobs - jobs) / replicas)))
-        seen = [chain.responses for chain in chains]
-        responses = sides([tally for tally in seen if tally is not None]) if seen[0] is not None else None
-        return self._measures(tallies, responses), jobs
+        own = [chain.responses for chain in chains]
+        responses = sides([tally for tally in own if tally is not None]) if own[0] is not None else None
+        return self._measures(tallies, responses, seen), jobs
 
-    def _measures(self, waits: tuple[Tally, ...], responses: tuple[Tally, ...] | None) -> Measures:
+    def _measures(
+        self, waits: tuple[Tally, ...], responses: tuple[Tally, ...] | None, controls: Array | None
+    ) -> Measures:
         """From tallies of one side or of both."""
         given, rest = (self.model, self.rate, self.needs), (self.q.confidence, self.q.exceeds)
         if len(waits) == 1:
-            return from_chains.measures(*given, waits[0], *rest, responses[0] if responses else None)
+            own = responses[0] if responses else None
+            return from_chains.measures(*given, waits[0], *rest, own, controls=controls)
         both = (responses[0], responses[1]) if responses else None
-        return from_both_sides.measures(*given, (waits[0], waits[1]), *rest, both)
+        return from_both_sides.measures(*given, (waits[0], waits[1]), *rest, both, controls)
+
+    def _controls(self, replicas: int, position: int, places: Ints) -> ServiceControls | None:
+        """Where a few long services bring most of the noise; drawing jobs again is left to the CPU."""
+        sessions = self.table.arrivals.repeat >= 0
+        if self._engine.name != "cpu" or sessions or not self.model.independent:
+            return None
+        if all(c.service.light_tail for c in self.model.classes) and not far_reaching(self.table).any():
+            return None
+        ways: dict[str, Any] = {"seed": self.q.seed, "engine": self._engine, "rows": self._engine.groups_of(replicas)}
+        return ServiceControls(self.model, self.table, replicas=replicas, position=position, places=places, **ways)
 
     def _observed(self, stride: int, tally: Tally, skipped: int) -> dict[str, Any]:
         return {"burn_in": skipped, "observed_arrivals": int(tally.looks.sum()), "observed_every": stride}
