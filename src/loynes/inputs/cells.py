@@ -10,6 +10,9 @@ from loynes.inputs.tables import JobTable
 
 Array = NDArray[np.float64]
 
+# Cells on either side of a law's median; fewer, but no fewer than the second number, for more classes than the third.
+CELLS, FEWEST_CELLS, USUAL_CLASSES = 721, 61, 64
+
 
 def tail_edges(count: int, far: float = 36.0) -> Array:
     """Edges of cells between 0 and 1 that narrow towards both ends, geometrically."""
@@ -29,6 +32,21 @@ def cells(table: JobTable, job_class: int, edges: Array) -> tuple[Array, Array, 
     ]
     weight = (np.diff(edges) / table.stretch[branches, None]).ravel()
     return weight, np.minimum(*ends), np.maximum(*ends)
+
+
+class UpperCells:
+    """The services of some classes, each as a law of finitely many values that lies above it: upper ends of cells."""
+
+    def __init__(self, table: JobTable, classes: NDArray[np.int64]) -> None:
+        self.classes = classes
+        edges = tail_edges(max(FEWEST_CELLS, CELLS * USUAL_CLASSES // max(USUAL_CLASSES, len(classes))))
+        self.value: list[Array] = []  # of each class, ascending
+        self.weight: list[Array] = []  # the probability of each value
+        for c in classes:
+            weight, _, largest = cells(table, int(c), edges)
+            order = np.argsort(largest)
+            self.value.append(largest[order])
+            self.weight.append(weight[order])
 
 
 def _inside(table: JobTable, branches: NDArray[np.int64], u: Array) -> Array:

@@ -35,7 +35,7 @@ from loynes.model.arrivals import Periodic
 from loynes.model.cluster import Model
 from loynes.stationary.certificate import ATTEMPTS, SURE, Certificate, LongServices, NoCertificate
 from loynes.stationary.modulated import log_mean
-from loynes.stationary.rare import RareServices, rare_services
+from loynes.stationary.rare import RareLaws, RareServices
 
 Array = NDArray[np.float64]
 
@@ -98,13 +98,13 @@ class _Blocks:
         count = len(replicas)
         state = SpanState(np.empty(count), np.empty((count, len(table.need)), np.int64))
         engine.run(PileInTime(table, seed, stream, replicas, span), state, 0, count)
-        self.table, self.count = table, state.jobs
+        self.table, self.count, self._laws = table, state.jobs, RareLaws(table)
         self.jobs = span / table.gap_mean  # expected
         self.height = state.height + allowance * state.jobs.sum(axis=1)
 
     def rare(self, theta: float) -> RareServices:
         """What services too rare for the judging blocks can add."""
-        return rare_services(self.table, JUDGING * self.jobs, theta)
+        return self._laws.at(theta, JUDGING * self.jobs)
 
     def log_mgf(self, theta: float, sure: float) -> float:
         """An upper bound, so sure, of ln E[exp(theta Y)], rare services included."""

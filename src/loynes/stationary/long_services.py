@@ -29,7 +29,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from loynes.inputs.cells import cells, tail_edges
+from loynes.inputs.cells import UpperCells
 from loynes.inputs.philox import long_uniform, words
 from loynes.inputs.tables import JobTable, class_probabilities
 from loynes.model.cluster import Model
@@ -41,8 +41,6 @@ Array = NDArray[np.float64]
 # Parts of the spare time of a job that its allowance may be, and shares of services that may be long, to choose among.
 ALLOWANCES = (0.1, 0.2, 0.3, 0.45)
 SHARES = np.geomspace(0.1, 1e-9, 25)
-# Cells that a law is cut into on either side of its median; fewer where there are very many classes.
-CELLS = 721
 MOST_RHO = 0.8
 # Of the sum of residual services, what is left out when its size is compared with that of the rest.
 FAR = 1e-3
@@ -54,21 +52,12 @@ NEGLIGIBLE = 1e-300
 LARGEST = 600.0
 
 
-class Laws:
-    """The services of the classes that may have long ones, each as a law of finitely many values that lies above it."""
+class Laws(UpperCells):
+    """The services of the classes that may have long ones."""
 
     def __init__(self, table: JobTable, eligible: NDArray[np.bool_]) -> None:
-        self.classes = np.flatnonzero(eligible)
-        edges = tail_edges(max(61, CELLS * 64 // max(64, len(self.classes))))
-        self.value, self.above = (
-            [],
-            [],
-        )  # of each class: values, ascending, and the probability of each and what follows
-        for c in self.classes:
-            weight, _, largest = cells(table, int(c), edges)
-            order = np.argsort(largest)
-            self.value.append(largest[order])
-            self.above.append(np.cumsum(weight[order][::-1])[::-1])
+        super().__init__(table, np.flatnonzero(eligible))
+        self.above = [np.cumsum(weight[::-1])[::-1] for weight in self.weight]  # of each value and those that follow
 
     def thresholds(self, share: float) -> Array:
         """Of each class, the least value that at most this share of its services exceeds."""
@@ -83,16 +72,16 @@ class Laws:
         from scipy.optimize import brentq
 
         parts = []
-        for value, above, threshold, w in zip(self.value, self.above, thresholds, weight, strict=True):
+        for value, mass, threshold, w in zip(self.value, self.weight, thresholds, weight, strict=True):
             short = value <= threshold
-            parts.append((w * -np.diff(above, append=0.0)[short], value[short]))
-        mass, value = (np.concatenate(column) for column in zip(*parts, strict=True))
+            parts.append((w * mass[short], value[short]))
+        masses, values = (np.concatenate(column) for column in zip(*parts, strict=True))
 
         def excess(log_theta: float) -> float:
             theta = math.exp(log_theta)
-            return float(mass @ (np.expm1(theta * value) / theta - value)) - spare
+            return float(masses @ (np.expm1(theta * values) / theta - values)) - spare
 
-        longest = float(value.max())
+        longest = float(values.max())
         low, high = math.log(1e-12 / longest), math.log(LARGEST / longest)
         return math.exp(low if excess(low) > 0 else high if excess(high) < 0 else brentq(excess, low, high, xtol=0.05))
 
@@ -165,7 +154,7 @@ class Residuals:
 def far_reaching(table: JobTable) -> NDArray[np.bool_]:
     """The classes whose longest services are so many times the mean that they are better set apart."""
     laws = Laws(table, np.ones(len(table.need), np.bool_))
-    means = [-np.diff(above, append=0.0) @ value for value, above in zip(laws.value, laws.above, strict=True)]
+    means = [float(weight @ value) for value, weight in zip(laws.value, laws.weight, strict=True)]
     return np.asarray(laws.thresholds(FAR_SHARE) > FAR_MEANS * np.array(means))
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 from loynes.estimate import Estimate, skewness_extension
 from loynes.execution.context import Context
 from loynes.inputs.philox import STREAM_MAJORANT, STREAM_MAJORANT_CHECK
-from loynes.inputs.tables import JobTable, job_table, needs_of
+from loynes.inputs.tables import job_table, needs_of
 from loynes.kernels.reference import BLOCK
 from loynes.model.arrivals import Periodic, Sessions
 from loynes.model.cluster import Model
@@ -33,7 +34,7 @@ from loynes.stationary.cycles import certify_cycles
 from loynes.stationary.long_services import choose, far_reaching, short_services
 from loynes.stationary.modulated import certify_dependent
 from loynes.stationary.profile import heights_of, profile_of
-from loynes.stationary.rare import RareServices, rare_services
+from loynes.stationary.rare import RareLaws, RareServices
 from loynes.threshold.controls import Mix, regressed_mean
 from loynes.threshold.piles import Heights, Piles
 
@@ -128,7 +129,7 @@ class _Blocks:
     rise: Array  # Y, the height; started from a profile h, max(H - h)
     heights: Heights
     mix: Mix
-    table: JobTable
+    laws: RareLaws
     spread: float  # of the entries that a block starts from
 
     def log_mgf(self, theta: float, sure: float, log_factor: Array | float = 0.0) -> Estimate:
@@ -142,7 +143,7 @@ class _Blocks:
 
     def rare(self, blocks: int, theta: float) -> RareServices:
         """What services too rare for so many blocks can add."""
-        return rare_services(self.table, blocks * self.heights.length, theta, self.spread)
+        return self.laws.at(theta, blocks * self.heights.length, self.spread)
 
 
 @dataclass(frozen=True)
@@ -181,7 +182,11 @@ class _Search:
         if profile:
             start = heights_of(profile, piles.table.servers)
             rise, spread = (piles.workload() - start).max(axis=1), float(np.ptp(start))
-        return _Blocks(rise, heights, piles.mix, piles.table, spread)
+        return _Blocks(rise, heights, piles.mix, self._laws, spread)
+
+    @cached_property
+    def _laws(self) -> RareLaws:
+        return RareLaws(job_table(self.model, None))
 
     def _lengths(self, piles: Piles, profile: tuple[float, ...]) -> Iterator[tuple[int, float]]:
         block, rate = BLOCK, self.rate

@@ -31,7 +31,7 @@ from loynes.kernels.engine import BlockBefore, BlockState, Engine
 from loynes.kernels.reference import BLOCK
 from loynes.model.cluster import Model
 from loynes.stationary.certificate import ATTEMPTS, SURE, Certificate, LongServices, NoCertificate
-from loynes.stationary.rare import rare_services
+from loynes.stationary.rare import RareLaws
 
 Array = NDArray[np.float64]
 
@@ -110,7 +110,7 @@ def _theta(blocks: _Blocks) -> float | None:
 def _judge(table: JobTable, blocks: _Blocks, theta: float) -> Certificate | None:
     """The bounds, from blocks that had no say in the choice; None if they do not contract."""
     each = 1.0 - (1.0 - SURE) / (ATTEMPTS * 2 * len(blocks.height))
-    rare = rare_services(table, JUDGING * blocks.length, theta)
+    rare = RareLaws(table).at(theta, JUDGING * blocks.length)
     log_rho, log_y = -math.inf, -math.inf
     for height, time, count in zip(blocks.height, blocks.time, blocks.count, strict=True):
         factor = rare.log_factor(count)

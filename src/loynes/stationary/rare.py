@@ -39,7 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.inputs.arrivals import parts_of
-from loynes.inputs.cells import cells, tail_edges
+from loynes.inputs.cells import UpperCells
 from loynes.inputs.tables import JobTable, class_probabilities
 
 Array = NDArray[np.float64]
@@ -66,26 +66,36 @@ class RareServices:
         return block * (math.log1p(float(probability @ np.expm1(self.of_class))) + self.of_job)
 
 
-def rare_services(table: JobTable, jobs: float, theta: float, spread: float = 0.0) -> RareServices:
-    """The factors, for a sample of so many jobs in all, in blocks that start from entries so far apart."""
-    edges, probability = tail_edges(721), class_probabilities(table)
-    costs, longest = np.zeros(len(probability)), spread
-    unseen = jobs * probability <= RARE
-    moments = np.zeros(len(probability))
-    for c, p in enumerate(probability):
-        weight, _, largest = cells(table, c, edges)
-        order = np.argsort(-largest)
-        weight, largest = weight[order], largest[order]
-        powers = np.expm1(np.minimum(theta * largest, LARGEST))
-        if unseen[c]:
-            moments[c] = float(weight @ powers) + 1.0
-            continue
-        before = np.cumsum(weight) - weight
-        kept = np.clip(RARE / (jobs * p) - before, 0.0, weight)
-        costs[c] = float(kept @ powers)
-        # The longest that is not rare lies in the first cell of which something is left.
-        longest = max(longest, float(largest[np.argmax(kept < weight)]))
-    return RareServices(np.log1p(costs), _of_unseen(table, probability, unseen, moments, theta * longest))
+class RareLaws:
+    """The services of a table, as far as they may be rare: made once, asked for many theta."""
+
+    def __init__(self, table: JobTable) -> None:
+        self._table, self._probability = table, class_probabilities(table)
+        self._laws = UpperCells(table, np.arange(len(table.need)))
+
+    def at(self, theta: float, jobs: float, spread: float = 0.0) -> RareServices:
+        """The factors, for a sample of so many jobs in all, in blocks that start from entries so far apart."""
+        unseen = jobs * self._probability <= RARE
+        costs, moments, longest = np.zeros(len(unseen)), np.zeros(len(unseen)), spread
+        for c, (value, weight) in enumerate(zip(self._laws.value, self._laws.weight, strict=True)):
+            if unseen[c]:
+                moments[c] = float(weight @ _powers(theta, value)) + 1.0
+                continue
+            # From the longest down, as many as are rare; the last cell of them is rare in part.
+            rare = RARE / (jobs * self._probability[c])
+            above = np.cumsum(weight[::-1])
+            last = min(int(np.searchsorted(above, rare)), len(above) - 1)
+            kept = weight[::-1][: last + 1].copy()
+            kept[-1] = min(rare - (above[last] - kept[-1]), kept[-1])
+            costs[c] = float(kept @ _powers(theta, value[::-1][: last + 1]))
+            longest = max(longest, float(value[::-1][last]))
+        return RareServices(
+            np.log1p(costs), _of_unseen(self._table, self._probability, unseen, moments, theta * longest)
+        )
+
+
+def _powers(theta: float, value: Array) -> Array:
+    return np.expm1(np.minimum(theta * value, LARGEST))
 
 
 def _of_unseen(table: JobTable, probability: Array, unseen: NDArray[np.bool_], moments: Array, spread: float) -> float:
