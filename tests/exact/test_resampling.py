@@ -35,7 +35,7 @@ from loynes.results.records.log_plan import TriedValue
 from loynes.traces.changes import Changes, changed
 from loynes.traces.resampling import DAY, HOUR, choose_days, days_of, jobs_on, resample, same_days
 from loynes.traces.sessions import sessions_of
-from loynes.traces.trace import Trace
+from loynes.traces.trace import Trace, rows_of
 
 MONTH = Path(__file__).parents[1] / "recorded" / "month.csv"
 
@@ -253,9 +253,31 @@ def test_cases_are_paired() -> None:
 
 def test_a_log_that_is_unlike_its_resamples_is_remarked_upon() -> None:
     """Outside of the middle 98% of them, where there are enough to tell."""
-    assert [len(_remarks(below, 50)) for below in (0.0, 0.009, 0.01, 0.5, 0.99, 0.991, 1.0)] == [1, 1, 0, 0, 0, 1, 1]
-    assert _remarks(1.0, 49) == ()
-    assert "is above that of 99% of its resamples" in _remarks(0.992, 50)[0]
+    shares = (0.0, 0.009, 0.01, 0.5, 0.99, 0.991, 1.0)
+    assert [len(_remarks(below, 1.0 - below, 50)) for below in shares] == [1, 1, 0, 0, 0, 1, 1]
+    assert _remarks(1.0, 0.0, 49) == ()
+    assert "is above that of 99% of its resamples" in _remarks(0.992, 0.008, 50)[0]
+
+
+def test_where_nobody_waits_nothing_is_remarked_upon(recwarn: pytest.WarningsRecorder) -> None:
+    """All resamples are then like the log: neither below nor above it."""
+    found = loynes.evaluate(MONTH, servers=1000, resamples=50)
+    assert found.overall.wait.mean.estimate == found.others.overall.wait.mean.estimate == 0.0
+    assert found.warnings == ()
+    assert not list(recwarn)
+
+
+@pytest.mark.filterwarnings("ignore::loynes.errors.LoynesWarning")
+def test_work_is_that_of_the_jobs_that_are_run() -> None:
+    """Without those that are left out as too large, and as many times as the log is scaled."""
+    log = loynes.read_trace(MONTH)
+    small = rows_of(log, log.need <= 2)
+    offered = small.work / small.span
+    assert offered < 2.0 < log.work / log.span
+    assert [len(loynes.evaluate(MONTH, servers=2, scale=x, resamples=2).warnings) for x in (1.0, 0.2)] == [1, 1]
+    left_out, overload = loynes.evaluate(MONTH, servers=2, scale=3.0, resamples=2).warnings
+    assert left_out.startswith(f"{int((log.need > 2).sum())} jobs need more than 2 servers")
+    assert overload.startswith(f"the jobs bring work for {3.0 * offered:.6g} servers, more than 2: ")
 
 
 def test_plans() -> None:
@@ -270,6 +292,10 @@ def test_plans() -> None:
     wider = {"slo": "mean(wait) <= 20000", "vary": "scale", "probability": 0.8}
     scaled = loynes.plan(MONTH, servers=16, policy="easy", resamples=20, **wider)
     assert scaled.answer > 1.0
+    # How many servers there are now is of no account where that is what is looked for.
+    assert loynes.plan(MONTH, policy="easy", slo="mean(wait) <= 1800", resamples=20).answer == plan.answer
+    with pytest.raises(UsageError, match=r"servers: .* does not say how many there are"):
+        loynes.plan(MONTH, slo="mean(wait) <= 1800", vary="scale")
     with pytest.raises(UsageError, match=r"met with probability .* the last that was tried; allow more with --most"):
         loynes.plan(MONTH, servers=10, slo="mean(wait) <= 1", resamples=4, most=11)
 
@@ -291,6 +317,8 @@ def test_sensitivities_are_differences_of_replays() -> None:
     assert {name for name, _ in effects} >= {"jobs", "need of need 8", "jobs of need 1", "run times of need 4"}
     sizes = [abs(one.effect.estimate) for one in found.effects]
     assert sizes == sorted(sizes, reverse=True)
+    without = loynes.sensitivity(MONTH, servers=12, policy="easy", resamples=3, without="need 1")
+    assert {one.of for one in without.effects} == {one.of for one in found.effects} - {"need 1"}
 
 
 def test_small_changes_of_a_class() -> None:
@@ -308,6 +336,7 @@ class Promises:
 
     days = SimpleNamespace(length=30)
     recorded = None
+    kinds = ("servers",)
 
     def __init__(self, chance: Callable[[float, float], float], work: float = 58.8, largest: int = 3) -> None:
         self._chance, self._work, self._largest = chance, work, largest
@@ -423,9 +452,12 @@ def test_a_doubt_that_no_log_takes() -> None:
     ("options", "text"),
     [
         ({"block": 20.0}, "block 20: must be at most half of the 2. days of the log"),
-        ({"scale": 0.0}, "scale 0: must be a number|scale 0: must be"),
-        ({"scale": math.inf}, "scale inf: must be"),
-        ({"run_times": math.nan}, "run-times nan: must be"),
+        ({"scale": 0.0}, "^scale 0: must be above 0$"),
+        ({"scale": -1.0}, "^scale -1: must be above 0$"),
+        ({"scale": 101.0}, "^scale 101: must be at most 100$"),
+        ({"scale": math.inf}, "^scale inf: must be at most 100$"),
+        ({"run_times": math.nan}, "^run-times nan: must be a number$"),
+        ({"limits": 1e300}, r"^limits 1e\+300: must be at most 1000000$"),
         ({"method": "forward"}, "has no option 'method'"),
     ],
 )
@@ -440,6 +472,14 @@ def test_wrong_options(options: dict[str, object], text: str) -> None:
         ({"colour": [1]}, "vary 'colour': of a log, must be one of servers, policy, scale"),
         ({}, "nothing to sweep: give something to vary"),
         ({"servers": range(10, 60), "scale": np.linspace(0.5, 1.5, 21).tolist()}, "1050 cases: at most 1000"),
+        ({"servers": [10, 0]}, "^servers 0: must be at least 1$"),
+        ({"servers": [1.5]}, "^servers 1.5: must be a whole number$"),
+        ({"scale": [1, 0]}, "^scale 0: must be above 0$"),
+        ({"scale": [math.nan]}, "^scale nan: must be a number$"),
+        ({"max_need": [0]}, "^max-need 0: must be at least 1$"),
+        ({"max_need": [1.5]}, "^max-need 1.5: must be a whole number$"),
+        ({"limits": [-1]}, "^limits -1: must be above 0$"),
+        ({"run_times": ["abc"]}, "^run-times 'abc': must be a number$"),
     ],
 )
 def test_what_cannot_be_swept(vary: dict[str, list[object]], text: str) -> None:

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field
 from loynes.errors import UsageError
 from loynes.execution.context import Context
 from loynes.questions.asking.options import Option, texts_of
-from loynes.questions.asking.resampled import OnResamples
+from loynes.questions.asking.resampled import MOST_COPIES, OnResamples
 from loynes.results.records.log_plan import LogGoal, LogPlan, TriedValue
 
 if TYPE_CHECKING:
@@ -121,9 +121,9 @@ class Search:
     def __post_init__(self) -> None:
         self._exceeds = tuple(sorted({x for one in self.objectives for x in one.exceeds}))
         question, runner = self.question, self.runner
-        kinds = [name for name, _ in runner.case().units]
-        if question.vary not in (*kinds, "scale"):
-            raise UsageError(f"vary {question.vary!r}: must be one of {', '.join([*kinds, 'scale'])}")
+        possible = (*runner.kinds, "scale")
+        if question.vary not in possible:
+            raise UsageError(f"vary {question.vary!r}: must be one of {', '.join(possible)}")
         work, span, largest = runner.offered("" if question.vary == "scale" else question.vary)
         if question.vary != "scale":
             least = max(largest, math.ceil(work / span / FULL), 1)
@@ -137,7 +137,7 @@ class Search:
             self._stride = max(1, least // 16)
         else:
             shares = [runner.offered(name)[0] / span / count for name, count in runner.case().units]
-            most = min(question.most or math.inf, FULL * question.scale / max(shares))
+            most = min(question.most or MOST_COPIES, MOST_COPIES, FULL * question.scale / max(shares))
             steps = int(most / SCALE_STEP)
             if steps < 1:
                 raise UsageError(f"most {most:g}: must be at least {SCALE_STEP:g}")

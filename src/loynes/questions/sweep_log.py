@@ -47,10 +47,18 @@ class SweepLog(OnResamples):
             raise UsageError("nothing to sweep: give something to vary, such as servers=96:128:8")
         if (count := math.prod(len(values) for values in self.vary.values())) > MOST_CASES:
             raise UsageError(f"{count} cases: at most {MOST_CASES}")
-        configs = [dict(zip(self.vary, chosen, strict=True)) for chosen in itertools.product(*self.vary.values())]
+        axes = {name: [self._checked(name, value) for value in values] for name, values in self.vary.items()}
+        configs = [dict(zip(axes, chosen, strict=True)) for chosen in itertools.product(*axes.values())]
         runner = LogRunner(self, context)
         cases = [(_name(config), config, runner.case(**config)) for config in configs]
         return cases_result(LogSweep, runner, cases, context)
+
+    def _checked(self, name: str, value: Any) -> Any:
+        """A value that is varied has the range of the option of that name."""
+        if name in self.resources:
+            return type(self).of(self.trace, resources=self.resources | {name: value}).resources[name]
+        checked = getattr(type(self).of(self.trace, **{name: value}), name)
+        return checked if isinstance(checked, int) else value
 
 
 def _name(config: dict[str, Any]) -> str:

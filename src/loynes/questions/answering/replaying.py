@@ -205,14 +205,15 @@ def _recorded(trace: Trace, members: dict[str, NDArray[np.int64]]) -> Recorded |
     )
 
 
-def log_warnings(trace: Trace, units: dict[str, int], large: int) -> tuple[str, ...]:
-    """Of jobs that are too large to be run, and of more work than the servers can do."""
+def log_warnings(trace: Trace, units: dict[str, int], large: int, times: float = 1.0) -> tuple[str, ...]:
+    """Of jobs that were too large to be run, and of more work in the others, so many times, than servers can do."""
     texts = []
     if large:
         there = ", ".join(f"{count} {unit_named(name)}" for name, count in units.items())
         texts.append(f"{large} jobs need more than {there} and were left out, with the waits they would cause")
     for name, count in units.items():
-        work = float(trace.demand[name] @ trace.service) if name in trace.demand and name != "servers" else trace.work
+        one = float(trace.demand[name] @ trace.service) if name in trace.demand and name != "servers" else trace.work
+        work = times * one
         if work > count * trace.span > 0:
             offered = f"{work / trace.span:.6g} {unit_named(name)}"
             texts.append(f"the jobs bring work for {offered}, more than {count}: waits grow with the trace's length")

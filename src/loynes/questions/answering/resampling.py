@@ -33,7 +33,7 @@ from loynes.traces.changes import Changes, changed
 from loynes.traces.jobs import NEEDS_NONE
 from loynes.traces.resampling import Days, days_of, same_days
 from loynes.traces.sessions import sessions_of
-from loynes.traces.trace import Trace
+from loynes.traces.trace import Trace, rows_of
 from loynes.traces.units import unit_named
 
 Cases = TypeVar("Cases", bound=LogCases)
@@ -111,6 +111,11 @@ class LogRunner:
         scarce = max(units, key=lambda name: float(recorded.demand[name] @ recorded.service) / units[name])
         return replace(recorded, need=recorded.demand[scarce], unit=unit_named(scarce))
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What there is some of: resources, or servers."""
+        return tuple(self.question.resources) or ("servers",)
+
     def demand(self, log: Trace) -> Ints:
         """[job, resource], in the order of the units of cases."""
         return (
@@ -158,7 +163,8 @@ class LogRunner:
         state = task.new_state()
         context.engine.run(task, state, 0, task.rows)
         details = case.order.details | ({} if believed is None else {"believed": believed})
-        return Outcome(case, task, own, state, details, log_warnings(log, dict(case.units), skipped))
+        texts = log_warnings(rows_of(log, fits), dict(case.units), skipped, case.changes.scale)
+        return Outcome(case, task, own, state, details, texts)
 
     def measured(self, outcome: Outcome) -> tuple[Measures, Measures, Measures, Measures]:
         """Of the log itself with the data's intervals, ahead, and with Monte Carlo ones; and of resamples."""
@@ -172,8 +178,9 @@ class LogRunner:
         return data, ahead, sampling, others
 
     def count(self, name: str) -> int:
-        """How many jobs a class has in the log."""
-        return int(np.count_nonzero(self._group == self.names.index(name)))
+        """How many jobs a class has in the log, with the question's changes."""
+        _, group = changed(self.recorded, self.question.changes, self.names, self._group)
+        return int(np.count_nonzero(group == self.names.index(name)))
 
     def widest(self, name: str) -> int:
         """The largest need of a class."""
@@ -184,8 +191,7 @@ class LogRunner:
         first job to the last, and the largest need."""
         log, _ = changed(self.recorded, self.question.changes, self.names, self._group)
         span = max(float(log.submit[-1] - log.submit[0]), 1.0)
-        names = [one for one, _ in self.case().units]
-        need = self.demand(log)[:, names.index(name) if name else 0]
+        need = self.demand(log)[:, self.kinds.index(name) if name else 0]
         return self.question.scale * float(need @ log.service), span, int(need.max())
 
     def probability_at_most(self, outcome: Outcome, objective: Objective, times: float = 1.0) -> float:
@@ -231,7 +237,8 @@ class LogRunner:
         recorded, case, state = self.recorded, outcome.case, outcome.state
         data, ahead, sampling, others = self.measured(outcome)
         means = state.waits[:, 0, WAIT]
-        below = float(np.mean(means[outcome.own :] < means[: outcome.own].mean()))
+        own = means[: outcome.own].mean()
+        below, above = (float(np.mean(side)) for side in (means[outcome.own :] < own, means[outcome.own :] > own))
         return LogEvaluation(
             model=log_of(recorded, case.servers),
             resources=dict(case.units) if self.typed else {},
@@ -252,7 +259,7 @@ class LogRunner:
             jobs=int(state.waits[:, 0, COUNT].sum()),
             confidence=self.question.confidence,
             seed=self.question.seed,
-            warnings=outcome.warnings + _remarks(below, self.question.resamples),
+            warnings=outcome.warnings + _remarks(below, above, self.question.resamples),
         )
 
 
@@ -285,8 +292,9 @@ def log_of(recorded: Trace, servers: int) -> Log:
     return Log(Path(recorded.source).name, recorded.source, recorded.format, recorded.hash, servers)
 
 
-def _remarks(below: float, resamples: int) -> tuple[str, ...]:
-    if resamples < ENOUGH or REMOTE <= below <= 1.0 - REMOTE:
+def _remarks(below: float, above: float, resamples: int) -> tuple[str, ...]:
+    """Of the shares of resamples below and above the log itself; where nobody waits they are neither."""
+    if resamples < ENOUGH or max(below, above) <= 1.0 - REMOTE:
         return ()
     share = f"{100 * below:.0f}%"
     return (

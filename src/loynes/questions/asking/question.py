@@ -146,6 +146,8 @@ def _range(field: FieldInfo, value: object) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value):
         if {"gt", "lt"} <= set(limits):
             return f"be above {limits['gt']:g} and below {limits['lt']:g}"
+        if "gt" in limits and value <= limits["gt"]:
+            return f"be above {limits['gt']:g}"
         if "ge" in limits and value < limits["ge"]:
             return f"be at least {limits['ge']}"
         if "le" in limits and value > limits["le"]:

@@ -11,7 +11,10 @@ from loynes.questions.asking.logs import AboutLog, ResourcesOption
 from loynes.questions.asking.options import Option, PolicyOption, names_of
 from loynes.traces.changes import Changes
 
-Factor = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Factor = Annotated[float, Field(gt=0, le=10**6, allow_inf_nan=False)]
+# A log is laid on top of itself so many times at most.
+MOST_COPIES = 100
+Copies = Annotated[float, Field(gt=0, le=MOST_COPIES, allow_inf_nan=False)]
 
 
 class OnResamples(AboutLog):
@@ -34,7 +37,7 @@ class OnResamples(AboutLog):
     classes: Annotated[str | None, Option("Classes by a column of the log: queue, user, ...", "LABEL", flag="--by")] = (
         None
     )
-    scale: Annotated[Factor, Option("So many times as many jobs, of the same kinds.")] = 1.0
+    scale: Annotated[Copies, Option("So many times as many jobs, of the same kinds.")] = 1.0
     max_need: Annotated[
         int | None, Field(ge=1), Option("Larger jobs run on so many servers, longer in proportion.", unit="servers")
     ] = None
