@@ -56,9 +56,7 @@ def measures(
         )
 
     overall = bracketed(plain.overall, {position: c.probability for position, c in enumerate(model.classes)})
-    by_class = {
-        c.label: bracketed(plain.classes[c.label], {position: 1.0}) for position, c in enumerate(model.classes)
-    }
+    by_class = {c.label: bracketed(plain.classes[c.label], {position: 1.0}) for position, c in enumerate(model.classes)}
     return Measures(overall, by_class, _system(plain.system, overall, model, rate, needs, below, above, confidence))
 
 
@@ -88,14 +86,16 @@ def _system(
     confidence: float,
 ) -> System:
     seen = [one.hol_loss.estimate / rate for one in plain.resources.values()] or [plain.hol_loss.estimate / rate]
-    losses = [Estimate(loss, 0.0, math.inf) for loss in seen]
     servers = idled(model, needs)
+    # Jobs that need one server each idle none.
+    most = 0.0 if servers is not None and not servers.any() else math.inf
+    losses = [_between(loss, 0.0, most) for loss in seen]
     if above is not None and servers is not None:
         upper, extra = above
         sure = 0.5 * (1.0 + confidence)  # of each of two means
         f = [(tally.wait * needs.weight) @ servers / tally.looks[:, None] for tally in (below, upper)]
         g = [of - tally.loss / tally.looks[:, None] for of, tally in zip(f, (below, upper), strict=True)]
-        more = extra * (needs.weight @ servers)
+        more = [float(extra * x) for x in needs.weight @ servers]
         losses = [
             _between(
                 loss,

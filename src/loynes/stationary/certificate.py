@@ -78,8 +78,10 @@ class Certificate:
         if self.long is not None:
             lines += [
                 f"Services are long from a threshold on ({self.long}),",
-                f"at most a share {self.long.share:.3g} of them. Each job leaves {self.long.allowance:.4g} of its gap to",
-                "them; what they bring lies below the wait in an M/G/1 queue, a geometric sum of residual long services,",
+                f"at most a share {self.long.share:.3g} of them. "
+                f"Each job leaves {self.long.allowance:.4g} of its gap to",
+                "them; what they bring lies below the wait in an M/G/1 queue, "
+                "a geometric sum of residual long services,",
                 f"which is added. Its load rho is {self.long.rho:.4g}.",
             ]
         moments = "exponential moments" if self.long is None else "a finite mean"

@@ -21,7 +21,7 @@ threshold of the cut services, which is at least that of the model.
 V' I = 0. Means give E[I] = -E[X], squares E[V'^2] + E[I^2] = E[V^2] + 2 E[V] E[X] + E[X^2], hence, as V and V' have the
 same law,
 
-    E[V] = (E[X^2] - E[I^2]) / (-2 E[X])  <=  Var[X] / (-2 E[X])  <=  (E[x^2] + eps^2 Var[tau]) / (2 (eps E[tau] - E[x]))
+    E[V] = (E[X^2] - E[I^2]) / (-2 E[X]) <= Var[X] / (-2 E[X]) <= (E[x^2] + eps^2 Var[tau]) / (2 (eps E[tau] - E[x]))
 
 (Kingman, Biometrika 49, 1962). It was used that E[V^2] is finite, as it is if x is bounded; any x is the limit of
 min(x, m), whose V grow to that of x. Where gaps are exponential, I is what is left of an exponential gap, itself
@@ -164,9 +164,8 @@ def choose(model: Model, rate: float, threshold: float, wait: float, jobs: float
     """Where to cut for runs of so many jobs, and the slack for a rate below a threshold; `wait` is about the mean."""
     at = _highest(model, jobs)
     gaps = gap_variance(model, rate)
-    why = _no_upper_side(model, gaps)
-    if why:
-        return Cut(at, why=why)
+    if gaps is None or not math.isfinite(gaps) or model.highest_moment < 2:
+        return Cut(at, why=_no_upper_side(model, gaps))
     off, spare = cut_off(model, at), 1.0 - rate / threshold
     low, high = rate * off.first, MOST_SLACK * spare
     if not low < high:
@@ -195,7 +194,7 @@ def _no_upper_side(model: Model, gaps: float | None) -> str:
             "gaps are not independent of one another, and there is no bound for the mean wait of what is cut off in "
             "a single-server queue with such gaps"
         )
-    return "" if math.isfinite(gaps) else "gaps have no variance, so that what is cut off may wait infinitely long"
+    return "gaps have no variance, so that there is no bound for the mean wait of what is cut off"
 
 
 def _highest(model: Model, jobs: float) -> float:

@@ -12,8 +12,8 @@ from loynes.kernels.reference import BLOCK
 
 @compiled
 def pile_in_time(table, as_runs, seed, stream, first_replica, span, height, jobs):
-    """The height of the pile, started flat, of all jobs that come in less than `span` from place 0 on, and how many there are
-    of each class.
+    """The height of the pile, started flat, of all jobs that come in less than `span` from place 0 on, and how many
+    there are of each class.
 
     Job 0 of a replica stands for that place and is no job of the pile.
     """

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from loynes.estimators import cuts
 from loynes.execution.context import Context
+from loynes.kernels.tally import Tally
 from loynes.model import Model
 from loynes.questions.answering.methods import Methods, Outcome
 from loynes.questions.answering.thresholds import fewest_moments
@@ -52,7 +53,8 @@ def bracketed(methods: Methods, plain: Outcome, context: Context) -> Outcome:
     chains = (plain.replicas, plain.details["burn_in"]) if plain.method == "sandwich" else (None, None)
     below_context = context.part(PLAIN, BELOW, f"services cut at {cut.at:.4g}, from below")
     below = replace(methods, q=question, context=below_context).forward(*chains)
-    jobs, above = plain.jobs + below.jobs, None
+    jobs = plain.jobs + below.jobs
+    above: tuple[Tally, float] | None = None
     if cut.slack is not None and cut.extra is not None:
         above_context = context.part(PLAIN + BELOW, ABOVE, f"services cut at {cut.at:.4g}, from above")
         judged = replace(methods.judged, rate=rate / (1.0 - cut.slack))
