@@ -55,16 +55,17 @@ def bracketed(methods: Methods, plain: Outcome, context: Context) -> Outcome:
     below = replace(methods, q=question, context=below_context).forward(*chains)
     jobs = plain.jobs + below.jobs
     above: tuple[Tally, float] | None = None
-    if cut.slack is not None and cut.extra is not None:
+    slack, extra = cut.slack, cut.extra
+    if slack is not None and extra is not None:
         above_context = context.part(PLAIN + BELOW, ABOVE, f"services cut at {cut.at:.4g}, from above")
-        judged = replace(methods.judged, rate=rate / (1.0 - cut.slack))
+        judged = replace(methods.judged, rate=rate / (1.0 - slack))
         run = replace(methods, q=question, judged=judged, context=above_context)
         found = run.sandwich(plain.replicas if plain.method == "sandwich" else None, methods.q.burn_in)
         jobs += found.jobs
         if found.certificate is None:
             cut = cut.only_below(f"at the rate {judged.rate:.6g} that it takes there is no certificate: {found.why}")
         else:
-            above = (found.tallies[-1], cut.extra)
+            above = (found.tallies[-1], extra)
     measures = cuts.measures(
         plain.measures, model, rate, methods.needs, below.tallies[0], above, methods.q.confidence
     )  # fmt: skip
