@@ -89,7 +89,26 @@ def test_a_run_killed_at_random_moments(method: str, tmp_path: Path, monkeypatch
     assert loynes.read_result(whole).seconds > 0
 
 
-def killed(folder: Path, options: dict[str, Any], after: int, delay: float) -> bool:
+@pytest.mark.filterwarnings("ignore:class")
+def test_a_run_with_services_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a mean has no variance, two more runs follow the first: killed in any of them, it ends in the same file."""
+    law = {"law": "pareto", "shape": 2.5, "mean": 1.0}
+    model = loynes.load({"servers": 2, "classes": [{"need": 1, "probability": 1.0, "service": law}]})
+    options = {"load": 0.5, "samples": 4000, "replicas": 8, "burn_in": 512, "max_jobs": 4e6, "seed": 3}
+    whole = tmp_path / "whole"
+    count = records_of(monkeypatch, lambda: loynes.evaluate(model, **options, folder=whole))
+    assert loynes.read_result(whole).details["cut"]["sides"] == "both"
+    kills = 0
+    for after in (count // 4, count // 2, 3 * count // 4, count - 3):
+        torn = tmp_path / f"torn {after}"
+        if killed(torn, options, after, 0.0, model):
+            kills += 1
+            loynes.resume(torn)
+        assert (torn / "result.json").read_bytes() == (whole / "result.json").read_bytes()
+    assert kills
+
+
+def killed(folder: Path, options: dict[str, Any], after: int, delay: float, model: Any = MODEL) -> bool:
     """A process runs, and is killed so long after so many records; False if it was done before."""
     ready, tell = os.pipe()
     child = os.fork()
@@ -104,7 +123,7 @@ def killed(folder: Path, options: dict[str, Any], after: int, delay: float) -> b
 
         pytest.MonkeyPatch().setattr(Journal, "write", counted)
         try:
-            loynes.evaluate(MODEL, **options, folder=folder)
+            loynes.evaluate(model, **options, folder=folder)
         finally:
             os._exit(0)
     os.close(tell)

@@ -9,6 +9,7 @@ import json
 import math
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from loynes.execution import chunks, context
 from loynes.inputs.tables import job_table
 from loynes.kernels.backends import engine_of
 from loynes.kernels.cpu import engine
+from loynes.model import Model, load
 from loynes.stationary import majorant
 from loynes.stationary.certificate import Certificate
 from loynes.stationary.perfect import ceiling, perfect_samples
@@ -271,3 +273,71 @@ def test_certificates_survive_saving(tmp_path: Path) -> None:
     assert {"theta", "block", "burn_in", "distance"} <= set(result.to_dict()["certificate"])
     result.save(tmp_path / "r.json")
     assert loynes.read_result(tmp_path / "r.json") == result
+
+
+def heavy(shape: float, **more: Any) -> Model:
+    return load(single({"law": "pareto", "shape": shape, "mean": 1.0}).to_dict() | more)
+
+
+@pytest.mark.parametrize(
+    ("arrivals", "exact"), [({}, 2.1), ({"process": "renewal", "gap": {"law": "exponential", "mean": 1.0}}, 2.1)]
+)
+def test_a_mean_without_a_variance_is_bracketed(arrivals: dict[str, Any], exact: float, tmp_path: Path) -> None:
+    """M/G/1, Pareto of shape 2.5, load 0.7: 0.7 x 1.8 / 0.6 by Pollaczek and Khinchine; by Kingman's bound, too."""
+    with pytest.warns(LoynesWarning, match="means are bracketed by cutting services"):
+        result = loynes.evaluate(heavy(2.5, arrivals=arrivals), load=0.7, samples=200_000, seed=4)
+    wait = result.overall.wait.mean
+    assert wait.low < exact < wait.high
+    assert 0.7 * exact < wait.low
+    assert wait.high < 1.8 * exact
+    assert wait.low <= wait.estimate <= wait.high
+    assert result.system.jobs_waiting == wait.scaled(0.7)
+    assert result.classes["only"].wait.mean == wait
+    assert result.overall.wait.variance.high == math.inf
+    assert not any("cannot be trusted" in text for text in result.warnings)
+    assert result.details["cut"]["sides"] == "both"
+    assert "bracketed by cutting services" in str(result.certificate_summary)
+    (tmp_path / "result.json").write_text(result.to_json(), encoding="utf-8")
+    assert loynes.read_result(tmp_path / "result.json") == result
+
+
+@pytest.mark.filterwarnings("ignore::loynes.errors.LoynesWarning")
+def test_a_mean_that_is_infinite_has_no_upper_end(tmp_path: Path) -> None:
+    result = loynes.evaluate(heavy(1.5), load=0.4, samples=20_000, replicas=32, burn_in=4096)
+    wait = result.overall.wait.mean
+    assert wait.low > 0
+    assert wait.high == math.inf
+    assert result.details["cut"]["sides"] == "lower"
+    data = json.loads(result.to_json())
+    assert data["overall"]["wait"]["mean"]["high"] is None
+    assert data["details"]["cut"]["slack"] is None
+    (tmp_path / "result.json").write_text(result.to_json(), encoding="utf-8")
+    assert loynes.read_result(tmp_path / "result.json") == result
+
+
+@pytest.mark.filterwarnings("ignore:class")
+def test_two_needs_between_cuts() -> None:
+    """Two classes on four servers: every mean of the long run as it is lies in the bracket of a short one."""
+    classes = [
+        {"name": "small", "need": 1, "probability": 0.8, "service": {"law": "pareto", "shape": 2.6, "mean": 1.0}},
+        {"name": "wide", "need": 3, "probability": 0.2, "service": {"law": "exponential", "mean": 1.0}},
+    ]
+    model = load({"servers": 4, "classes": classes})
+    short = loynes.evaluate(model, rate=1.0, samples=40_000, seed=1)
+    long = loynes.evaluate(model, rate=1.0, samples=400_000, seed=2, method="forward", burn_in=4096)
+    for one, other in [
+        (short.overall, long.overall),
+        *((short.classes[n], long.classes[n]) for n in ("small", "wide")),
+    ]:
+        assert one.wait.mean.low < other.wait.mean.estimate < one.wait.mean.high
+        assert one.response.mean.low < other.response.mean.estimate < one.response.mean.high
+    assert short.system.hol_loss.low <= long.system.hol_loss.estimate <= short.system.hol_loss.high
+    assert short.classes["small"].wait.mean.high < short.classes["wide"].wait.mean.high
+
+
+@pytest.mark.filterwarnings("ignore:.*class")
+def test_differences_without_a_variance_are_left_as_they_are() -> None:
+    """Only evaluate brackets by cutting; what is paired says that its intervals cannot be trusted."""
+    found = loynes.compare(heavy(2.5), change=["servers=2"], rate=0.5, samples=2000, replicas=16)
+    assert "cut" not in found.a.details
+    assert sum("cannot be trusted" in text for text in found.warnings) == 2

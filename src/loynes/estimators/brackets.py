@@ -77,15 +77,21 @@ def hulls(model: Model) -> list[str]:
 
 def loss_columns(model: Model, needs: Needs, sides: Sides) -> tuple[Array, Array] | None:
     """A lower and an upper bound of the HOL loss a job, each by [replica, kind]; None where neither is known."""
+    servers = idled(model, needs)
+    if servers is None:
+        return None
+    below, above = sides
+    later = _a_look(above, above.wait * needs.weight) - _a_look(below, below.wait * needs.weight)
+    return _a_look(above, above.loss) - later @ servers, _a_look(below, below.loss) + later @ servers
+
+
+def idled(model: Model, needs: Needs) -> Array | None:
+    """How many servers of each kind a job that starts later can idle, by [need, kind]; None where nobody knows."""
     if hulls(model):
         return None
     if model.plain:
-        idled = (needs.need - 1.0)[:, None]
-    else:
-        idled = np.tile(np.array(model.units) - float(len(model.units) == 1), (len(needs.need), 1))
-    below, above = sides
-    later = _a_look(above, above.wait * needs.weight) - _a_look(below, below.wait * needs.weight)
-    return _a_look(above, above.loss) - later @ idled, _a_look(below, below.loss) + later @ idled
+        return np.asarray((needs.need - 1.0)[:, None])
+    return np.tile(np.array(model.units) - float(len(model.units) == 1), (len(needs.need), 1))
 
 
 def _with_losses(hull: Measures, model: Model, rate: float, needs: Needs, sides: Sides, confidence: float) -> System:

@@ -86,7 +86,7 @@ class Evaluate(Question):
         return self
 
     def answer(self, context: Context) -> Evaluation:
-        return evaluated(self, context).result
+        return evaluated(self, context, brackets=True).result
 
 
 class Evaluated(NamedTuple):
@@ -97,16 +97,27 @@ class Evaluated(NamedTuple):
     outcome: Outcome
 
 
-def evaluated(question: Evaluate, context: Context) -> Evaluated:
+def evaluated(question: Evaluate, context: Context, brackets: bool = False) -> Evaluated:
+    """The answer, and what it was made from.
+
+    With `brackets` a mean without a variance is bracketed by two more runs (see `answering.cutting`); the tallies are
+    those of the first.
+    """
     from loynes.inputs.tables import job_table
     from loynes.questions.answering.methods import DELTA, Methods, cpu_seconds
     from loynes.questions.answering.thresholds import judged_rate, moment_warnings
+    from loynes.stationary.cut import has_variance
 
     q, model = question, question.model
     judged = judged_rate(model, q.rate, q.load, seed=q.seed, context=context)
     table = job_table(model, judged.rate)
     context = context.for_work(cpu_seconds(table, judged.load, q.precision, q.samples, q.confidence), table)
     methods = Methods(q, judged, context)
+    cutting = brackets and q.method in ("sandwich", "perfect") and not has_variance(model)
+    if cutting:
+        from loynes.questions.answering.cutting import bracketed, plain_run
+
+        methods = plain_run(methods)
     match q.method:
         case "sandwich":
             outcome = methods.sandwich(q.replicas, q.burn_in)
@@ -116,6 +127,10 @@ def evaluated(question: Evaluate, context: Context) -> Evaluated:
             outcome = methods.backward(q.confirmations or 1, q.initial_length)
         case _:
             outcome = methods.forward(q.replicas, q.burn_in)
+    shortfalls = methods.shortfalls(outcome)
+    if cutting and outcome.certificate is not None:
+        outcome = bracketed(methods, outcome, context)
+    moments = () if "cut" in outcome.details else moment_warnings(model)
     result = Evaluation(
         model=model.with_rate(judged.rate),
         rate=judged.rate,
@@ -132,7 +147,7 @@ def evaluated(question: Evaluate, context: Context) -> Evaluated:
         details={"threshold": judged.source} | outcome.details,
         certificate=outcome.certificate,
         why=outcome.why,
-        warnings=(*judged.warnings, *moment_warnings(model), *outcome.warnings, *methods.shortfalls(outcome)),
+        warnings=(*judged.warnings, *moments, *outcome.warnings, *shortfalls),
     )
     return Evaluated(result, methods, outcome)
 

@@ -12,6 +12,12 @@ from loynes.results.charts.evaluation import charts
 from loynes.results.charts.measures import units_of
 from loynes.results.records.evaluation import Evaluation
 
+WITHOUT_VARIANCE = (
+    "Services are so long now and then that the wait has no variance, and no run is long enough for ordinary intervals "
+    "of means; the intervals of mean waits and responses, of jobs waiting and in the system, and of losses to blocking "
+    "are wide brackets."
+)
+
 
 @page_for(Evaluation)
 def content(result: Evaluation) -> Content:
@@ -30,6 +36,7 @@ def content(result: Evaluation) -> Content:
             result.method,
             intervals(result.confidence, result.replicas),
             *([f"Pairs of chains still apart: {result.between}."] if result.between else []),
+            *([f"{WITHOUT_VARIANCE} {sentence(f'they are {result.cut}')}"] if result.cut else []),
         ),
         models=[(result.model.label, result.model)],
         how=how_of(

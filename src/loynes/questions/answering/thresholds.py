@@ -258,13 +258,19 @@ def unjudged_rate(model: Model, rate: float) -> JudgedRate:
     return JudgedRate(rate, Estimate(math.nan, 0.0, model.ideal), "not asked for", ())
 
 
+def fewest_moments(model: Model) -> str:
+    """The beginning of a warning: whose service has how few moments."""
+    highest = model.highest_moment
+    which = next(c.label for c in model.classes if c.service.highest_moment == highest)
+    return f"class {which!r}: the service has finite moments only up to {int(highest)}, so "
+
+
 def moment_warnings(model: Model) -> tuple[str, ...]:
     """A finite k-th moment of the wait needs a finite (k+1)-th of the service; an interval needs twice the moment."""
     highest = model.highest_moment
     if highest >= 5:
         return ()
-    which = next(c.label for c in model.classes if c.service.highest_moment == highest)
-    start = f"class {which!r}: the service has finite moments only up to {int(highest)}, so "
+    start = fewest_moments(model)
     if highest < 2:
         return (start + "the mean wait may be infinite, and no mean, variance or interval of it can be trusted",)
     if highest < 3:

@@ -66,6 +66,7 @@ class Evaluation(Result):
         rows: list[tuple[str, Any]] = [("method", self.method), ("confidence of intervals", self.confidence)]
         rows += [("none", self.why)] if self.certificate is None else self.certificate.figures
         rows += [("pairs of chains apart", self.between)] if self.between else []
+        rows += [("means, without a variance", self.cut)] if self.cut else []
         return Table("certificate", ("quantity", "value"), tuple(rows))
 
     @property
@@ -76,6 +77,18 @@ class Evaluation(Result):
         hulls = ", ".join(name.replace(".", " ").replace("_", " ") for name in self.details["hulls"])
         text = f"{self.details['apart']} of {self.replicas}: all numbers are bracketed"
         return f"{text} but {hulls}" if hulls else text
+
+    @property
+    def cut(self) -> str:
+        """How means without a variance are bracketed, in words; "" where they have ordinary intervals."""
+        if "cut" not in self.details:
+            return ""
+        cut = self.details["cut"]
+        text = f"bracketed by cutting services at {cut['at']:.4g}: lower end from these"
+        if cut["sides"] == "lower":
+            return f"{text}; no upper end: {cut['why']}"
+        rate = self.rate / (1.0 - cut["slack"])
+        return f"{text}, upper end from these at rate {rate:.6g} plus {cut['extra']:.4g} for what is cut off"
 
     @property
     def tidy(self) -> Table:
