@@ -2,8 +2,8 @@
 
 The wait is a sum of n independent residual services with probability (1 - load) load^n (Pollaczek, Khinchine), and a
 residual service R has P(R <= x) = (integral of P(S > u) up to x) / E[S]. Rounded down to a grid, R is shorter, rounded
-up longer, and so is the sum: bounds of the wait's distribution that come as close as the grid is fine. All that is asked
-of a law is P(S > x); the integrals over the grid's cells, cut where the law jumps or bends, are Gauss's.
+up longer, and so is the sum: bounds of the wait's distribution that come as close as the grid is fine. All that is
+asked of a law is P(S > x); the integrals over the grid's cells, cut where the law jumps or bends, are Gauss's.
 """
 
 from __future__ import annotations
