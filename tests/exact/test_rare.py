@@ -17,7 +17,7 @@ from loynes.kernels import reference
 from loynes.kernels.cpu.engine import CpuEngine
 from loynes.model import Model, load
 from loynes.stationary import long_services, profile
-from loynes.stationary.rare import RARE, RareServices, rare_services
+from loynes.stationary.rare import RARE, RareLaws, RareServices
 from loynes.threshold.controls import Mix
 from loynes.threshold.piles import Piles
 from mg1 import geometric_sum
@@ -144,7 +144,7 @@ def test_rare_services_of_a_class_that_is_seen() -> None:
     truth, exact = mgf(model, BLOCK, THETA), RareServices(np.log1p([cost, 0.0, 0.0]), 0.0)
     assert truth <= bound(model, BLOCK, THETA, exact) <= 1.5 * truth
     # So many jobs that the rare value is just too rare to be counted on; a few of the usual ones count as rare, too.
-    rare = rare_services(job_table(model, None), RARE / (0.2 * SHARE), THETA)
+    rare = RareLaws(job_table(model, None)).at(THETA, RARE / (0.2 * SHARE))
     assert rare.of_job == 0.0
     assert rare.of_class[0] == pytest.approx(exact.of_class[0], rel=1e-3)
     assert np.all(rare.of_class[1:] >= 0.0)
@@ -159,7 +159,7 @@ def test_jobs_of_a_class_that_is_not_seen() -> None:
     model = classes_of(
         2, (1, 1.0 - p, {"law": "deterministic", "value": 10.0}), (2, p, {"law": "deterministic", "value": 1.0})
     )
-    rare = rare_services(job_table(model, None), RARE / p / 10.0, THETA)
+    rare = RareLaws(job_table(model, None)).at(THETA, RARE / p / 10.0)
     exact = p / (1.0 - p) * math.exp(THETA * 11.0)
     assert rare.of_job == pytest.approx(math.log1p(exact), rel=1e-3)
     blocks = blocks_of(model, 2)
@@ -178,7 +178,7 @@ def test_a_class_that_is_not_seen_may_block() -> None:
     model = classes_of(
         3, (1, 1.0 - p, {"law": "deterministic", "value": 10.0}), (3, p, {"law": "deterministic", "value": 1.0})
     )
-    rare = rare_services(job_table(model, None), 1.0 / p, THETA)
+    rare = RareLaws(job_table(model, None)).at(THETA, 1.0 / p)
     truth = mgf(model, 3, THETA)
     short = math.fsum(q * math.exp(THETA * top) for q, n, _, top in blocks_of(model, 3) if n[1] == 0)
     assert truth <= short * math.exp(3 * rare.of_job)
