@@ -56,3 +56,9 @@ class Stages:
             generator - np.diag(np.diag(generator)),
             np.concatenate([p.stopping for p in chains]),
         )
+
+    @property
+    def time(self) -> Array:
+        """Per stage: the mean time that a job of its class spends there."""
+        generator = self.change - np.diag(self.change.sum(axis=1) + self.stopping)
+        return np.asarray(np.linalg.solve(-generator.T, self.initial))
