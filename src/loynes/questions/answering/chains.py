@@ -9,9 +9,11 @@ import numpy as np
 
 from loynes.errors import UsageError
 from loynes.markov import closed, queue, saturated, waits
+from loynes.markov.decay import decay_rate
 from loynes.markov.phases import Stages
 from loynes.markov.states import Blocked, Crews, chain_size
-from loynes.model import Model
+from loynes.model import Model, Poisson
+from loynes.questions.answering.thresholds import CHEAP_STATES
 from loynes.results.records.exact import ClassWait, Exact
 
 # What the queue's matrices may take.
@@ -125,6 +127,20 @@ def exact_queue(saturation: Exact, model: Model, rate: float, states: Blocked | 
         digits=right_digits(known.of_means),
         error=queue.error(solved),
     )
+
+
+def cheap_decay(model: Model, rate: float, threshold: float) -> float | None:
+    """The rate at which tails of waits decay, if a formula or a small chain gives it at once."""
+    if not isinstance(model.arrivals, Poisson) or model.chain is not None or rate > (1.0 - NEAREST) * threshold:
+        return None
+    formula = closed.wait(model, rate)
+    if formula is not None and formula.decay is not None:
+        return formula.decay
+    states = saturated_states(model, CHEAP_STATES)
+    if isinstance(states, str):
+        return None
+    decay = decay_rate(saturated.Moves.of(states), rate)
+    return rounded(decay.rate, decay.doubt + 2.0**-52 / (1.0 - rate / threshold))
 
 
 @dataclass(frozen=True)

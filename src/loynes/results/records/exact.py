@@ -9,11 +9,15 @@ from typing import Annotated, Any, ClassVar
 from pydantic import PlainSerializer
 
 from loynes.estimate import key_text
+from loynes.estimators.measures import ALL_JOBS
 from loynes.results.base import Result, SavedModel
 from loynes.results.table import Table
 
 # P(wait > x) by x.
 ExactTails = Annotated[dict[float, float], PlainSerializer(lambda tails: {key_text(x): p for x, p in tails.items()})]
+
+# Numbers end a little below, where they have fewer digits.
+SMALLEST = 1e-300
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,7 @@ class Exact(Result):
     """Threshold and saturation always; the rest if a rate was given and the chain is small enough."""
 
     command: ClassVar[str] = "exact"
+    tidy_csv: ClassVar[bool] = True
     derived: ClassVar[tuple[str, ...]] = ("load", "mean_wait", "no_wait")
     optional: ClassVar[tuple[str, ...]] = ("resources",)
 
@@ -108,7 +113,7 @@ class Exact(Result):
             row = [c.label, c.need_text, digits(self.throughput[c.label])]
             if wait is not None:
                 row += [digits(wait.mean), digits(wait.variance), digits(wait.no_wait)]
-                row += [digits(wait.exceeds.get(x)) for x in tails]
+                row += [chance(wait.exceeds.get(x)) for x in tails]
             rows.append(tuple(row))
         columns = ["class", "need", "saturated rate"]
         if self.classes:
@@ -151,6 +156,11 @@ class Exact(Result):
     def footer(self) -> str:
         size = f", {self.states} states" if self.states else ""
         return f"{self.method}{size}, {self.seconds:.1f} s"
+
+
+def chance(value: float | None) -> str:
+    """A probability above 0, which may be too small for a number."""
+    return f"< {SMALLEST:g}" if value is not None and value < SMALLEST else digits(value)
 
 
 def digits(value: float | None) -> str:
