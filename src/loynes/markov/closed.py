@@ -114,8 +114,8 @@ def wait(model: Model, rate: float) -> WaitFormula | None:
     laws = {c.service for c in model.classes}
     load = rate / model.ideal
     whole = all(c.need == s for c in model.classes)
-    if not whole and len(laws) == 1 and isinstance(next(iter(laws)), Exponential) and threshold_is_plain(model):
-        law = next(iter(laws))
+    if len(laws) == 1 and isinstance(law := next(iter(laws)), Exponential) and (whole or threshold_is_plain(model)):
+        s = 1 if whole else s
         blocking = 1.0
         for k in range(1, s + 1):
             blocking = rate * law.mean * blocking / (k + rate * law.mean * blocking)

@@ -59,9 +59,7 @@ class Dominant:
 
     def _lower(self, right: Array, transposed: int) -> Array:
         return np.asarray(
-            solve_triangular(
-                self._factors, right, trans=transposed, lower=True, unit_diagonal=True, check_finite=False
-            )
+            solve_triangular(self._factors, right, trans=transposed, lower=True, unit_diagonal=True, check_finite=False)
         )
 
     def _upper(self, right: Array, transposed: int) -> Array:

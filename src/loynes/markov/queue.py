@@ -34,6 +34,8 @@ Array = NDArray[np.float64]
 # The reduction doubles its reach a step; it ends where less than this part of all falls is beyond it.
 BEYOND_REACH = 1e-18
 MOST_DOUBLINGS = 64
+# What a vector may still change by, relatively, in a doubling: in the next it would be the square.
+ALIKE = 1e-8
 # The relative error, of busy servers against what they must be, beyond which an answer is not given.
 WORST = 1e-8
 
@@ -97,7 +99,7 @@ class Solved:
     queue: Queue
     decay: Decay
     free: Array  # of each crew, that it is alone in the system
-    between: Array  # [state, state]: T off its diagonal
+    fall: Array  # [state, state]: R, by which probabilities fall for every job more that has not shown its class
     starts: Array  # [state, class]: the rate of waits that end
     weight: Array  # per state: u
     rates: Array  # [state, state], 0 on the diagonal
@@ -130,11 +132,9 @@ class Solved:
         largest = int(level.max())
         found = np.zeros(most + largest + 1)
         np.add.at(found, np.minimum(size, most), self.free)
-        left = Dominant(self.between, self.starts.sum(axis=1))
-        fall = queue.rate * left.solve(np.eye(len(level)))
         chance, sure = self.free @ queue.moves.block, 0.0
         for w in range(most):
-            chance = chance @ fall
+            chance = chance @ self.fall
             np.add.at(found, w + level, chance)
             sure += found[w]
             if sure >= 1.0 - rest:
@@ -150,10 +150,14 @@ def solve(queue: Queue) -> Solved:
     np.fill_diagonal(between, 0.0)
     starts = queue.waits_at_rate + rate * (landing @ queue.joins)
     decay = decay_rate(moves, rate)
-    weight, residue = _positive(between, starts.sum(axis=1) - rate, decay.rate)
-    free = _free(queue, landing)
+    # T and its rows' sums: rate minus starts.
+    leaving = starts.sum(axis=1)
+    fall = rate * Dominant(between, leaving).solve(np.eye(len(between)))
+    weight = _positive(fall)
     rates = between * weight / weight[:, None]
-    solved = Solved(queue, decay, free, between, starts, weight, rates, residue)
+    residue = rates.sum(axis=1) - between.sum(axis=1) - leaving + rate + decay.rate
+    free = _free(queue, landing)
+    solved = Solved(queue, decay, free, fall, starts, weight, rates, residue)
     total = math.fsum(free) + math.fsum(solved.blocked)
     solved = replace(solved, free=free / total)
     wrong = error(solved)
@@ -193,17 +197,19 @@ def falls(moves: Moves, rate: float) -> Array:
     return np.asarray(landing / landing.sum(axis=1, keepdims=True))
 
 
-def _positive(between: Array, leaving: Array, theta: float) -> tuple[Array, Array]:
-    """u > 0 with T u = -theta u, and (T u + theta u) / u; rows of T sum to -leaving."""
-    matrix = between.copy()
-    matrix[np.diag_indices(len(matrix))] = theta - leaving - between.sum(axis=1)
-    weight = np.ones(len(matrix))
-    # At theta itself there would be nothing to solve.
-    shifted = matrix - 1e-12 * theta * np.eye(len(matrix))
-    for _ in range(2):
-        weight = np.abs(np.linalg.solve(shifted, weight))
-        weight /= weight.max()
-    return weight, (matrix @ weight) / weight
+def _positive(fall: Array) -> Array:
+    """u > 0 with T u = -theta u, which is R's Perron vector, too: of R's powers, squared until only it is left."""
+    weight = np.ones(len(fall))
+    for _ in range(MOST_DOUBLINGS):
+        before, weight = weight, fall.sum(axis=1)
+        weight = weight / weight.max()
+        if not weight.min() > 0:
+            break
+        if np.max(np.abs(before / weight - 1.0)) <= ALIKE:
+            return weight
+        fall = fall @ fall
+        fall = fall / fall.max()
+    raise LoynesError("no exact waits: how likely long waits are depends too much on the state they begin in")
 
 
 def _free(queue: Queue, landing: Array) -> Array:
@@ -223,7 +229,9 @@ def error(solved: Solved) -> float:
     queue = solved.queue
     crews, stages = queue.crews, queue.crews.stages
     here = crews.used[queue.states.crew]
-    busy = [math.fsum(solved.free * a) + math.fsum(solved.blocked * b) for a, b in zip(crews.used.T, here.T, strict=True)]
+    busy = [
+        math.fsum(solved.free * a) + math.fsum(solved.blocked * b) for a, b in zip(crews.used.T, here.T, strict=True)
+    ]
     work = (stages.probability[:, None] * stages.need)[stages.of_class].T @ stages.time
     used = work > 0
     return float(np.max(np.abs(np.array(busy)[used] / (queue.rate * work[used]) - 1.0)))

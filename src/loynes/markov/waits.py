@@ -109,7 +109,8 @@ class Waits:
     @cached_property
     def _unit(self) -> float:
         """A time in which no state is left more than once, on average: a power of 2, so that times divide exactly."""
-        return math.ldexp(1.0, -math.ceil(math.log2(self.solved.rates.sum(axis=1).max())))
+        fastest = max(float(self.solved.rates.sum(axis=1).max()), self.decay)
+        return math.ldexp(1.0, -math.ceil(math.log2(fastest)))
 
     @cached_property
     def _jumps(self) -> Array:

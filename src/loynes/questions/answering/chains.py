@@ -13,8 +13,7 @@ from loynes.markov.decay import decay_rate
 from loynes.markov.phases import Stages
 from loynes.markov.states import Blocked, Crews, chain_size
 from loynes.model import Model, Poisson
-from loynes.questions.answering.thresholds import CHEAP_STATES
-from loynes.results.records.exact import ClassWait, Exact
+from loynes.results.records.exact import ClassWait, Exact, digits
 
 # What the queue's matrices may take.
 MOST_BYTES = 4 << 30
@@ -25,8 +24,11 @@ MOST_LEVELS = 10_000
 SHOWN = 1e-9
 # Percentiles, and with which probability a wait exceeds them (100 - 99.9999 would not be 0.0001).
 PERCENTILES = {"p50": 0.5, "p95": 0.05, "p99": 0.01, "p99.9": 1e-3, "p99.99": 1e-4, "p99.999": 1e-5, "p99.9999": 1e-6}
+# Decay rates of chains up to so many states take half a second: other questions show them.
+CHEAP_DECAY = 2_000
 # No number has more digits than these, whatever one reads.
 MOST_DIGITS = 15
+IN_TABLES = 10
 
 
 def saturated_states(model: Model, max_states: int) -> Blocked | str:
@@ -136,7 +138,7 @@ def cheap_decay(model: Model, rate: float, threshold: float) -> float | None:
     formula = closed.wait(model, rate)
     if formula is not None and formula.decay is not None:
         return formula.decay
-    states = saturated_states(model, CHEAP_STATES)
+    states = saturated_states(model, CHEAP_DECAY)
     if isinstance(states, str):
         return None
     decay = decay_rate(saturated.Moves.of(states), rate)
@@ -192,5 +194,14 @@ def right_digits(error: float) -> int:
 
 
 def rounded(value: float, error: float) -> float:
-    """The number with its right digits only."""
-    return float(f"{value:.{max(right_digits(error), 1)}g}")
+    """The number, rounded to as many digits as are right with that relative error.
+
+    Both ends of what it may be are rounded to the same; and so it stays when tables round it again, to ten.
+    """
+    ends = value * (1.0 - 2.0 * error), value * (1.0 + 2.0 * error)
+    for count in range(MOST_DIGITS, 0, -1):
+        shortened = {float(f"{x:.{count}g}") for x in ends}
+        same_in_tables = len({digits(x) for x in (*ends, *shortened)}) == 1
+        if len(shortened) == 1 and (same_in_tables or count <= IN_TABLES):
+            return shortened.pop()
+    return float(f"{value:.0e}")
