@@ -384,7 +384,7 @@ def test_phases_that_no_job_is_in() -> None:
 
 
 def test_small_probabilities_are_as_right_as_large_ones() -> None:
-    """At a fiftieth of the load hardly anyone waits, and that is known to as many digits; the tail follows from 0 on."""
+    """At a fiftieth of the load hardly anyone waits, and that is known to as many digits."""
     found = loynes.exact(mix(30, (1, 0.9, EXPONENTIAL), (2, 0.1, EXPONENTIAL)), load=0.02, exceeds=(0.0, 1.0))
     first = found.classes["need-1"]
     assert 0 < first.exceeds[1.0] < first.exceeds[0.0] < 1e-20

@@ -2,14 +2,15 @@
 
 While all servers have work, jobs start as in the saturated chain. Give every start the weight z: of the weighted chain,
 let k(z) be the Perron root, the rate at which E[z^(starts until t)] grows. Then theta > 0 is the one root of
-k(rate / (rate + theta)) + theta (docs/exact.md has the proof). This function of theta is convex, 0 at 0, and falls there
-as long as the rate is below the threshold.
+k(rate / (rate + theta)) + theta (docs/exact.md has the proof). This function of theta is convex, 0 at 0, and falls
+there as long as the rate is below the threshold.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -107,10 +108,11 @@ class WeightedStarts:
             shift = high + 1e-3 * NEAR_ENOUGH * theta
 
 
-def _solved(factors: sp.linalg.SuperLU, vector: Array, states: int, transposed: str) -> Array:
+def _solved(factors: Any, vector: Array, states: int, transposed: str) -> Array:
+    """Without negative entries, but for rounding, which is turned around."""
     right = np.zeros(len(vector))
     right[:states] = vector[:states]
-    return np.abs(factors.solve(right, transposed))
+    return np.asarray(np.abs(factors.solve(right, transposed)))
 
 
 def decay_rate(moves: Moves, rate: float) -> Decay:

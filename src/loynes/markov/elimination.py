@@ -9,6 +9,8 @@ is nearly singular, and right-hand sides without negative entries have solutions
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
@@ -57,12 +59,12 @@ class Dominant:
         """X with X A = left."""
         return self._lower(self._upper(left.T, 1), 1).T
 
-    def _lower(self, right: Array, transposed: int) -> Array:
+    def _lower(self, right: Array, transposed: Literal[0, 1]) -> Array:
         return np.asarray(
             solve_triangular(self._factors, right, trans=transposed, lower=True, unit_diagonal=True, check_finite=False)
         )
 
-    def _upper(self, right: Array, transposed: int) -> Array:
+    def _upper(self, right: Array, transposed: Literal[0, 1]) -> Array:
         return np.asarray(solve_triangular(self._factors, right, trans=transposed, check_finite=False))
 
 

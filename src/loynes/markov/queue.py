@@ -206,7 +206,7 @@ def _positive(fall: Array) -> Array:
         if not weight.min() > 0:
             break
         if np.max(np.abs(before / weight - 1.0)) <= ALIKE:
-            return weight
+            return np.asarray(weight)
         fall = fall @ fall
         fall = fall / fall.max()
     raise LoynesError("no exact waits: how likely long waits are depends too much on the state they begin in")

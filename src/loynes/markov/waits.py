@@ -2,9 +2,9 @@
 
 P(wait > x) = Y exp(T x) u_c / (rate p_c) for class c, with Y the probabilities of blocked states and u_c the rates at
 which waits of the class end (docs/exact.md has the proof). Seen through T's positive vector, exp(T x) is exp(-decay x)
-times the transition probabilities of a chain over a time x. Those are computed for times that double, by squaring, until
-they no longer depend on where the chain started; from there on P(wait > x) = C exp(-decay x). All of it is sums of
-products of numbers that are at least 0: digits are right relatively, however small the probability.
+times the transition probabilities of a chain over a time x. Those are computed for times that double, by squaring,
+until they no longer depend on where the chain started; from there on P(wait > x) = C exp(-decay x). All of it is sums
+of products of numbers that are at least 0: digits are right relatively, however small the probability.
 """
 
 from __future__ import annotations
@@ -165,4 +165,4 @@ class Waits:
 def _poisson(mean: float) -> Array:
     """P(k events), k = 0, 1, ..., of a mean of at most 1."""
     k = np.arange(TERMS)
-    return np.exp(-mean) * np.power(mean, k) / np.cumprod(np.maximum(k, 1.0))
+    return np.asarray(np.exp(-mean) * np.power(mean, k) / np.cumprod(np.maximum(k, 1.0)))

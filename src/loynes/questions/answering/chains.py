@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from loynes.errors import UsageError
-from loynes.markov import closed, queue, saturated, waits
+from loynes.markov import closed, queue, saturated
 from loynes.markov.decay import decay_rate
 from loynes.markov.phases import Stages
 from loynes.markov.states import Blocked, Crews, chain_size
+from loynes.markov.waits import Waits
 from loynes.model import Model, Poisson
 from loynes.results.records.exact import ClassWait, Exact, digits
 
@@ -103,7 +104,7 @@ def exact_queue(saturation: Exact, model: Model, rate: float, states: Blocked | 
             f"take {process.bytes / 2**30:.3g} GiB, more than {MOST_BYTES >> 30}; use `loynes evaluate`"
         )
     solved = queue.solve(process)
-    found = waits.Waits(solved)
+    found = Waits(solved)
     known = Known.of(found, rate / saturation.threshold)
     overall, *classes = known.waits(found, tails)
     idle = np.array(model.units) - states.crews.used[states.crew]
@@ -153,8 +154,8 @@ class Known:
     of_decay: float
 
     @classmethod
-    def of(cls, found: waits.Waits, load: float) -> Known:
-        # Rounding of the model's own numbers moves the threshold by as much, relatively, and what is left to it by more.
+    def of(cls, found: Waits, load: float) -> Known:
+        # Rounding of the model's own numbers moves the threshold by as much, and what is left to it by far more.
         of_decay = found.solved.decay.doubt + 2.0**-52 / (1.0 - load)
         return cls(found.doubt + of_decay, of_decay)
 
@@ -165,7 +166,7 @@ class Known:
         """Of exp(-decay x), and all before it."""
         return self.of_means + exponent * self.of_decay
 
-    def waits(self, found: waits.Waits, tails: tuple[float, ...]) -> list[ClassWait]:
+    def waits(self, found: Waits, tails: tuple[float, ...]) -> list[ClassWait]:
         """Of all jobs, then of each class."""
         first, second = found.moments()
         beyond = {x: found.exceeds(x) for x in tails}
@@ -182,7 +183,7 @@ class Known:
             for c in order
         ]
 
-    def _percentile(self, found: waits.Waits, column: int, beyond: float) -> float:
+    def _percentile(self, found: Waits, column: int, beyond: float) -> float:
         x, steepness = found.percentile(column, beyond)
         # An error of the probability is one of x by how steeply the probability falls there.
         return rounded(x, self.of_tail(found.decay * x) / (steepness * x)) if x > 0 else 0.0
