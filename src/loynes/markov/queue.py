@@ -70,7 +70,7 @@ class Queue:
         self.moves = Moves.of(states)
 
     @cached_property
-    def waits_at_rate(self) -> Array:
+    def heads_start(self) -> Array:
         """[state, class]: the rate at which a head of the class starts."""
         opening = self.moves.open.sum(axis=1)
         return np.asarray(opening[:, None] * (self.states.head[:, None] == np.arange(len(self.crews.stages.need))))
@@ -148,7 +148,7 @@ def solve(queue: Queue) -> Solved:
     landing = falls(moves, rate)
     between = (moves.stay + moves.change).toarray() + rate * (landing @ moves.block)
     np.fill_diagonal(between, 0.0)
-    starts = queue.waits_at_rate + rate * (landing @ queue.joins)
+    starts = queue.heads_start + rate * (landing @ queue.joins)
     decay = decay_rate(moves, rate)
     # T and its rows' sums: rate minus starts.
     leaving = starts.sum(axis=1)
