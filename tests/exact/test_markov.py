@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import warnings
 from typing import Any
 
 import mpmath
@@ -13,7 +12,7 @@ import numpy as np
 import pytest
 
 import loynes
-from loynes.errors import LoynesWarning, UnstableError, UsageError
+from loynes.errors import UnstableError, UsageError
 from loynes.markov import closed, queue, saturated, waits
 from loynes.markov.phases import Stages
 from loynes.markov.states import Blocked, Crews, count_crews, count_states
@@ -120,18 +119,35 @@ def test_identities(name: str, load: float) -> None:
     assert found.overall is not None
     assert found.mean_jobs is not None
     solved = queue.solve(queue.Queue(states_of(model), found.rate))
-    total = solved.free_probability().sum() + solved.blocked_probability().sum()
-    assert total == pytest.approx(1.0, abs=1e-10)
-    assert solved.shown_beside().sum() == pytest.approx(1.0, abs=1e-10)
-    assert queue.error(solved) < 1e-10
+    assert solved.free.sum() + solved.blocked.sum() == pytest.approx(1.0, abs=1e-13)
+    assert queue.error(solved) < 1e-13
+    # P(wait > 0) from the free crews that a job meets, and from the waits that end.
+    known = waits.Waits(solved)
+    np.testing.assert_allclose(known.exceeds(0.0), 1.0 - known.no_wait, rtol=1e-12)
     # Little's law: the mean wait from the number of jobs, against the mean of the wait itself.
-    first, _ = waits.moments(solved)
-    by_class = np.array([w.mean for w in found.classes.values()])
-    np.testing.assert_allclose(first, by_class, rtol=1e-10)
+    first, _ = known.moments()
     probability = np.array([c.probability for c in model.classes])
-    assert found.mean_jobs == pytest.approx(found.rate * (probability @ first + model.mean_service), rel=1e-10)
+    assert first[-1] == pytest.approx(probability @ first[:-1], rel=1e-13)
+    assert found.mean_jobs == pytest.approx(found.rate * (first[-1] + model.mean_service), rel=1e-12)
     assert math.fsum(found.jobs_in_system) == pytest.approx(1.0, abs=1e-8)
     assert sum(n * p for n, p in enumerate(found.jobs_in_system)) == pytest.approx(found.mean_jobs, rel=1e-6)
+
+
+# Variances at load 0.85, by a recursion over the jobs ahead that later versions do without.
+RECURSION = {
+    "two classes": (97.407004753, 102.82135493),
+    "erlang": (21.8242803, 23.100408419),
+    "hyperexponential": (64.765819827, 67.01072139),
+    "phase_type": (78.944895503, 81.946318808),
+    "coxian": (70.253279592, 74.60938789),
+    "three classes": (37.203382015, 38.574971689, 39.692368968),
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_variances_by_another_way(name: str) -> None:
+    found = loynes.exact(SMALL[name], load=0.85)
+    assert [one.variance for one in found.classes.values()] == pytest.approx(RECURSION[name], rel=1e-10)
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -160,12 +176,12 @@ def test_known_queues() -> None:
         found = queue.solve(queue.Queue(states_of(model), rate))
         mean = found.mean_jobs / rate - model.mean_service
         assert mean == pytest.approx(formula.mean, rel=1e-12)
-        assert waits.means(found, mean).no_wait[0] == pytest.approx(formula.no_wait, rel=1e-12)
-    mm3 = queue.solve(queue.Queue(states_of(single(EXPONENTIAL, 3)), 2.0))
-    first, second = waits.moments(mm3)
-    assert second[0] - first[0] ** 2 == pytest.approx(4 / 9 * (2 - 4 / 9), rel=1e-10)
+        assert waits.Waits(found).no_wait[0] == pytest.approx(formula.no_wait, rel=1e-12)
+    mm3 = waits.Waits(queue.solve(queue.Queue(states_of(single(EXPONENTIAL, 3)), 2.0)))
+    first, second = mm3.moments()
+    assert second[0] - first[0] ** 2 == pytest.approx(4 / 9 * (2 - 4 / 9), rel=1e-12)
     for x in (0.1, 1.0, 5.0, 10.0):
-        assert waits.tails(mm3, x)[0] == pytest.approx(4 / 9 * math.exp(-x), abs=1e-9)
+        assert mm3.exceeds(x)[0] == pytest.approx(4 / 9 * math.exp(-x), rel=1e-13)
 
 
 def test_closed_forms_of_thresholds() -> None:
@@ -195,9 +211,7 @@ def test_near_saturation() -> None:
     model = mix(2, (1, small, EXPONENTIAL), (2, big, {"law": "exponential", "mean": 2.0}))
     threshold = loynes.exact(model).threshold
     for load in (0.9, 0.999, 0.99999):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LoynesWarning)  # that variances are left out
-            found = loynes.exact(model, rate=load * threshold)
+        found = loynes.exact(model, rate=load * threshold)
         assert found.mean_wait == pytest.approx(float(in_fifty_digits(small, big, load * threshold)), rel=1e-9)
     with pytest.raises(UsageError, match="where too few digits would be right"):
         loynes.exact(model, rate=threshold * (1 - 1e-7))
@@ -281,11 +295,15 @@ def test_unstable_and_bad_input() -> None:
         loynes.exact("five-class-hyperexponential", rate=1.0)
 
 
-def test_what_is_too_long_is_left_out_and_said() -> None:
-    with pytest.warns(LoynesWarning, match=r"P\(wait > x\) is left out"):
-        found = loynes.exact(SMALL["two classes"], load=0.999, exceeds=(1.0,))
-    assert found.classes["need-1"].exceeds == {}
-    assert found.classes["need-1"].variance is not None
+def test_fewer_digits_where_fewer_are_right() -> None:
+    """Near the threshold, rounding of the model's own numbers costs digits: these are not shown."""
+    found = loynes.exact(SMALL["two classes"], load=0.99999, exceeds=(1.0, 1e8))
+    assert found.digits is not None
+    assert 8 <= found.digits <= 11
+    assert len(f"{found.mean_wait:.15g}".replace(".", "")) <= found.digits + 1
+    # A thousand times as far out, an error of the decay rate weighs a thousand times as much.
+    near, far = (repr(found.classes["need-1"].exceeds[x]).split("e")[0].replace(".", "") for x in (1.0, 1e8))
+    assert len(far) < len(near)
 
 
 def test_json_and_tables() -> None:

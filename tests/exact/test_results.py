@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +17,7 @@ from loynes.estimators.measures import ALL_JOBS, Moment
 from loynes.estimators.pairs import Difference
 from loynes.model import load
 from loynes.results.base import _plain, dump, how_sure, read_result, without_timings
+from loynes.results.charts.register import charts_of
 from loynes.results.records.certified import Certified
 from loynes.results.records.check import Check, KnownThreshold
 from loynes.results.records.comparison import Comparison, Differences
@@ -168,6 +170,17 @@ def test_exact_answers() -> None:
     assert ("one", "wait>1.5", 0.125) in result.tidy.rows
     assert ("system", "utilization", 0.5) in result.tidy.rows
     assert all(row[-1] is not None for row in result.tidy.rows if row[0] == "system")
+    assert result.tables == [result.summary, result.class_summary]  # nothing is known of the tails
+    deep = ClassWait(3.0, 0.25, 2.0, {1.5: 1e-301}, 0.5, {"p50": 1.0, "p99": 4.0})
+    result = Exact(**base, rate=0.5, overall=deep, classes={"one": deep, "all": deep}, decay_rate=0.125, digits=12)
+    assert result.tables[-1].columns == ("class", "p50", "p99", "constant")
+    assert result.tables[-1].rows[0] == ("all jobs", "1", "4", "0.5")
+    assert [row[0] for row in result.tables[-1].rows] == ["all jobs", "one", "all"]
+    assert ("decay rate of waits", "0.125") in result.summary.rows
+    assert result.class_summary.rows[0][-1] == "< 1e-300"
+    assert {("one", "p99", 4.0), ("one", "constant", 0.5), ("system", "decay_rate", 0.125)} <= set(result.tidy.rows)
+    assert result.flat == result.tidy
+    assert charts_of(result)[1].title == "Long waits by class"
     kinds = Exact(**base, rate=0.5, overall=wait, resources={"gpu": {"hol_loss_saturated": 2.0, "hol_loss": 0.75}})
     assert ("gpu lost when saturated", "2") in kinds.summary.rows
     assert ("hol loss (gpu)", "0.75") in kinds.summary.rows
@@ -421,6 +434,7 @@ def test_certificates_are_true_or_false() -> None:
     assert there
     assert there.headline == "theta 0.5"
     assert there.summary.rows == (("theta", 0.5),)
+    assert replace(there, decay_rate=0.75).summary.rows[-1] == ("decay rate of waits, exact", 0.75)
 
 
 def test_simulations_say_how_far_they_went() -> None:

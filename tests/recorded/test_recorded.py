@@ -19,7 +19,10 @@ RENAMED = {"certify": {name: f"certificate.{name}" for name in _CERTIFICATE}}
 # Keys that documents were given since, at any depth (some had them already: they are not compared at all); and those
 # that the documents of one command were given.
 ADDED = {"command", "question"}
-ADDED_TO = {"certify": {"model", "rate", "load", "threshold", "seed", "warnings", "certificate"}, "sample": {"levels"}}
+ADDED_TO = {
+    "certify": {"model", "rate", "load", "threshold", "seed", "warnings", "certificate", "decay_rate"},
+    "sample": {"levels"},
+}
 SHOWN = 8
 
 

@@ -36,14 +36,22 @@ class WaitFormula:
     name: str
     mean: float
     no_wait: float
-    variance: float | None  # None where the formula does not say
+    variance: float | None = None  # None where the formula does not say
+    # P(wait > x) = constant exp(-decay x), for M/M/s.
+    decay: float | None = None
+    constant: float | None = None
 
     def exceeds(self, x: float) -> float | None:
-        """P(wait > x), for M/M/s."""
-        if not self.name.startswith("Erlang"):
+        """P(wait > x)."""
+        if self.decay is None or self.constant is None:
             return None
-        waiting = 1.0 - self.no_wait
-        return waiting * math.exp(-x * waiting / self.mean)
+        return self.constant * math.exp(-self.decay * x)
+
+    def percentile(self, beyond: float) -> float | None:
+        """The x that a wait exceeds with that probability."""
+        if self.decay is None or self.constant is None:
+            return None
+        return max(math.log(self.constant / beyond), 0.0) / self.decay
 
 
 def threshold(model: Model) -> Formula | None:
@@ -106,20 +114,19 @@ def wait(model: Model, rate: float) -> WaitFormula | None:
     laws = {c.service for c in model.classes}
     load = rate / model.ideal
     whole = all(c.need == s for c in model.classes)
-    if not whole and len(laws) == 1 and isinstance(next(iter(laws)), Exponential) and threshold_is_plain(model):
-        law = next(iter(laws))
+    if len(laws) == 1 and isinstance(law := next(iter(laws)), Exponential) and (whole or threshold_is_plain(model)):
+        s = 1 if whole else s
         blocking = 1.0
         for k in range(1, s + 1):
             blocking = rate * law.mean * blocking / (k + rate * law.mean * blocking)
-        waiting = blocking / (1.0 - load * (1.0 - blocking))
         spare = s / law.mean - rate
-        return WaitFormula(
-            "Erlang C (M/M/s)", waiting / spare, 1.0 - waiting, waiting * (2.0 - waiting) / (spare * spare)
-        )
+        waiting = blocking / (spare * law.mean / s + load * blocking)
+        variance = waiting * (2.0 - waiting) / (spare * spare)
+        return WaitFormula("Erlang C (M/M/s)", waiting / spare, 1.0 - waiting, variance, spare, waiting)
     if whole:
         second = math.fsum(c.probability * (c.service.variance + c.service.mean**2) for c in model.classes)
         mean = rate * second / (2.0 * (1.0 - load)) if math.isfinite(second) else math.inf
-        return WaitFormula("Pollaczek-Khinchine (M/G/1)", mean, 1.0 - load, None)
+        return WaitFormula("Pollaczek-Khinchine (M/G/1)", mean, 1.0 - load)
     return None
 
 

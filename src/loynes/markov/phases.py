@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
 from loynes.model.cluster import Model
+from loynes.model.laws.phases import Phases
 
 Array = NDArray[np.float64]
 
@@ -45,7 +46,7 @@ class Stages:
             phases = c.service.as_phases()
             if phases is None:
                 return f"class {c.label!r} has a {c.service.law} service, which is not of phase type"
-            chains.append(phases)
+            chains.append(_used(phases))
         generator = block_diag(*(p.generator for p in chains))
         return cls(
             np.array(model.units, dtype=np.int64),
@@ -56,3 +57,17 @@ class Stages:
             generator - np.diag(np.diag(generator)),
             np.concatenate([p.stopping for p in chains]),
         )
+
+    @property
+    def time(self) -> Array:
+        """Per stage: the mean time that a job of its class spends there."""
+        generator = self.change - np.diag(self.change.sum(axis=1) + self.stopping)
+        return np.asarray(np.linalg.solve(-generator.T, self.initial))
+
+
+def _used(phases: Phases) -> Phases:
+    """Without phases that no job is ever in: every state of the chains is then reached from every other."""
+    used = phases.initial > 0
+    while np.any(more := ~used & np.any(phases.generator[used] > 0, axis=0)):
+        used = used | more
+    return Phases(phases.initial[used], phases.generator[np.ix_(used, used)])

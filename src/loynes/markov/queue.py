@@ -1,33 +1,41 @@
-"""The queue itself as a quasi-birth-death process: levels are jobs in the system, phases who is in service and blocked.
+"""The queue at an arrival rate: stationary probabilities, and the matrix T that waits are made of.
 
-At a level of m jobs the system is either free (all m are in service: a crew of that size) or blocked (a crew, the class
-at the head of the line, and behind it jobs that have not shown their class). From the level above the largest crew on,
-all levels look alike and probabilities fall by a matrix R a level; below, every level has its own matrices. Solved by
-logarithmic reduction (Latouche and Ramaswami) and by elimination from the top level down.
+The system is free (all jobs are in service) or blocked: a crew, the class at the head of the line, and behind it w jobs
+that have not shown their class. An arrival makes w one more; all else depends on w only in that no more than w jobs can
+show their class. So three matrices say everything, in this order:
+
+- where a fall ends: from each blocked state, beside which crew the jobs that have not shown their class become one
+  fewer for the first time. A quasi-birth-death process, solved by logarithmic reduction (Latouche and Ramaswami 1993);
+- the chain of free crews, in which a blocked time is one jump: its stationary probabilities;
+- T, with y_w = y_0 R^w of blocked states with w unshown jobs and R = rate (rate - T)^-1.
+
+docs/exact.md has the proofs. Nothing is subtracted (`elimination`), so small probabilities are as right as large ones.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.linalg import splu
+from scipy.special import gammaln
 
 from loynes.errors import LoynesError
+from loynes.markov.decay import Decay, decay_rate
+from loynes.markov.elimination import Dominant, stationary
 from loynes.markov.saturated import Entries, Moves
 from loynes.markov.states import Blocked
 
 Array = NDArray[np.float64]
 
-# Probabilities grow by many orders from the empty system on; they are scaled down when they pass this.
-LARGE = 1e100
-# Steps of plain iteration after the reduction.
-POLISH = 6
+# The reduction doubles its reach a step; it ends where less than this part of all falls is beyond it.
+BEYOND_REACH = 1e-18
+MOST_DOUBLINGS = 64
+# What a vector may still change by, relatively, in a doubling: in the next it would be the square.
+ALIKE = 1e-8
 # The relative error, of busy servers against what they must be, beyond which an answer is not given.
 WORST = 1e-8
 
@@ -38,33 +46,20 @@ class CrewMoves:
 
     leave: sp.csr_array
     change: sp.csr_array
-    total: Array
 
     @classmethod
     def of(cls, states: Blocked) -> CrewMoves:
         crews, stages = states.crews, states.crews.stages
-        leave, change, total = Entries(), Entries(), np.zeros(len(crews))
+        leave, change = Entries(), Entries()
         for stage, rate in enumerate(stages.stopping):
             here = np.flatnonzero(crews.count[:, stage] > 0)
-            speed = rate * crews.count[here, stage]
-            leave.add(here, crews.changed(here, stage, None), speed)
-            total[here] += speed
+            leave.add(here, crews.changed(here, stage, None), rate * crews.count[here, stage])
         for stage, other in np.argwhere(stages.change > 0):
             here = np.flatnonzero(crews.count[:, stage] > 0)
             speed = stages.change[stage, other] * crews.count[here, stage]
             change.add(here, crews.changed(here, int(stage), int(other)), speed)
-            total[here] += speed
         n = len(crews)
-        return cls(leave.matrix(n, n), change.matrix(n, n), total)
-
-
-@dataclass(frozen=True)
-class Level:
-    """The matrices of one level: up, within, and down a level."""
-
-    up: Array
-    within: Array
-    down: Array
+        return cls(leave.matrix(n, n), change.matrix(n, n))
 
 
 class Queue:
@@ -72,193 +67,171 @@ class Queue:
 
     def __init__(self, states: Blocked, rate: float) -> None:
         self.states, self.crews, self.rate = states, states.crews, rate
-        self.moves, self.alone = Moves.of(states), CrewMoves.of(states)
-        self.largest = int(self.crews.size[-1])
-        size = self.crews.size[self.states.crew]
-        # Blocked states of level m: crews of fewer than m jobs. Free ones: crews of exactly m.
-        self._blocked = np.searchsorted(size, np.arange(self.largest + 3), side="left")
-        self._crews_below = np.searchsorted(self.crews.size, np.arange(self.largest + 4), side="left")
+        self.moves = Moves.of(states)
 
-    def free(self, m: int) -> slice:
-        """The crews of m jobs."""
-        below = self._crews_below.tolist()
-        return slice(below[min(m, len(below) - 1)], below[min(m + 1, len(below) - 1)])
+    @cached_property
+    def heads_start(self) -> Array:
+        """[state, class]: the rate at which a head of the class starts."""
+        opening = self.moves.open.sum(axis=1)
+        return np.asarray(opening[:, None] * (self.states.head[:, None] == np.arange(len(self.crews.stages.need))))
 
-    def blocked(self, m: int) -> int:
-        """How many blocked states level m has: the first so many."""
-        return int(self._blocked[min(m, len(self._blocked) - 1)])
-
-    def width(self, m: int) -> int:
-        free = self.free(m)
-        return int(free.stop - free.start) + self.blocked(m)
-
-    def filled(self, m: int) -> sp.linalg.SuperLU:
-        """Solves for the crews passed through when a crew fills up at a level of m jobs in all (transposed)."""
-        grow = self.moves.grow.copy()
-        # At this level a crew of m has no one left to take in.
-        keep = np.repeat(self.crews.size < m, np.diff(grow.indptr))
-        grow.data = grow.data * keep
-        return splu(sp.csc_array((sp.eye_array(len(self.crews)) - grow).T), "NATURAL", diag_pivot_thresh=0.0)
-
-    def level(self, m: int) -> Level:
-        free, above, under = self.free(m), self.free(m + 1), self.free(m - 1)
-        b, b_up, b_down = self.blocked(m), self.blocked(m + 1), self.blocked(m - 1)
-        f, moves, alone = free.stop - free.start, self.moves, self.alone
-        up = np.zeros((self.width(m), self.width(m + 1)))
-        shift = above.stop - above.start
-        up[:f, :shift] = self.rate * moves.grow[free, above].toarray()
-        up[:f, shift:] = self.rate * moves.block[free, :b_up].toarray()
-        up[f + np.arange(b), shift + np.arange(b)] = self.rate
-        within = np.zeros((self.width(m), self.width(m)))
-        within[:f, :f] = alone.change[free, free].toarray()
-        within[f:, f:] = moves.change[:b, :b].toarray()
-        out = self.rate + np.concatenate([alone.total[free], moves.total[:b]])
-        within[np.arange(len(out)), np.arange(len(out))] -= out
-        down = np.zeros((self.width(m), self.width(m - 1))) if m else np.zeros((1, 0))
-        if m:
-            shift = under.stop - under.start
-            down[:f, :shift] = alone.leave[free, under].toarray()
-            if b:
-                passed = self.filled(m - 1).solve(moves.open[:b].toarray().T).T
-                down[f:, :shift] = passed[:, under]
-                partial = passed * (self.crews.size < m - 1)
-                down[f:, shift:] = moves.stay[:b, :b_down].toarray() + (moves.block.T @ partial.T).T[:, :b_down]
-        return Level(up, within, down)
+    @cached_property
+    def joins(self) -> Array:
+        """[crew, class]: the probability that the next job to show its class is of that class, and fits."""
+        stages = self.crews.stages
+        return np.column_stack([p * self.crews.fits(c) for c, p in enumerate(stages.probability)])
 
     @property
     def bytes(self) -> int:
-        """What the solution keeps: one matrix a level, and a dozen of the largest."""
-        widths = [self.width(m) for m in range(self.largest + 2)]
-        return 8 * (sum(x * y for x, y in itertools.pairwise(widths)) + 12 * widths[-1] ** 2)
+        """What the solution takes, about: a few matrices of states and crews, some dozens of states."""
+        n, k = self.moves.open.shape
+        return 8 * (6 * (n + k) ** 2 + 36 * n * n)
 
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """Stationary probabilities: of every state up to level `top`, and the matrix by which they fall from there on."""
+    """Stationary probabilities, and T, seen through the positive vector u with T u = -theta u, theta the decay rate.
+
+    `rates` are those of the generator diag(1/u) (T + theta) diag(u), whose rows sum to 0: with it exp(T x) is
+    exp(-theta x) times a matrix of probabilities, and nothing else in it shrinks with x.
+    """
 
     queue: Queue
-    levels: list[Array]  # of levels 0 .. top
-    fall: Array  # R
-
-    @property
-    def top(self) -> int:
-        return len(self.levels) - 1
+    decay: Decay
+    free: Array  # of each crew, that it is alone in the system
+    fall: Array  # [state, state]: R, by which probabilities fall for every job more that has not shown its class
+    starts: Array  # [state, class]: the rate of waits that end
+    weight: Array  # per state: u
+    rates: Array  # [state, state], 0 on the diagonal
+    residue: Array  # per state: (T u + theta u) / u, which is 0 but for rounding
 
     @cached_property
-    def beyond(self) -> Array:
-        """The sum over all levels above the top."""
-        rest = np.eye(len(self.fall)) - self.fall
-        return np.asarray(np.linalg.solve(rest.T, self.levels[-1] @ self.fall))
+    def waiting(self) -> Dominant:
+        """theta - generator: -T, seen through u."""
+        return Dominant(self.rates, np.full(len(self.rates), self.decay.rate))
+
+    @cached_property
+    def blocked(self) -> Array:
+        """Of each blocked state, its probability, whatever w is: rate (free block) (-T)^-1."""
+        entered = self.queue.rate * (self.free @ self.queue.moves.block)
+        return self.waiting.solve_left(entered * self.weight) / self.weight
 
     @cached_property
     def mean_jobs(self) -> float:
-        rest = np.eye(len(self.fall)) - self.fall
-        # The sum over j >= 1 of j pi R^j is pi R (I - R)^-2.
-        more = float(np.linalg.solve(rest.T, self.beyond).sum())
-        below = math.fsum(m * math.fsum(pi) for m, pi in enumerate(self.levels))
-        return below + self.top * float(self.beyond.sum()) + more
+        """Those in service, the heads, and those behind them: the sum of w y_w is rate (blocked) (-T)^-1."""
+        size, queue = self.queue.crews.size, self.queue
+        behind = queue.rate * ((self.blocked * self.weight) @ self.waiting.solve(1.0 / self.weight))
+        return math.fsum(self.free * size) + math.fsum(self.blocked * (1 + size[queue.states.crew])) + float(behind)
 
-    def free_probability(self) -> Array:
-        """Of each crew, that it is alone in the system."""
-        probability = np.zeros(len(self.queue.crews))
-        for m, pi in enumerate(self.levels):
-            free = self.queue.free(m)
-            probability[free] = pi[: free.stop - free.start]
-        return probability
-
-    def blocked_probability(self) -> Array:
-        """Of each blocked state, whatever the level."""
-        probability = self.beyond.copy()
-        for m, pi in enumerate(self.levels):
-            b = self.queue.blocked(m)
-            probability[:b] += pi[len(pi) - b :]
-        return probability
-
-    def shown_beside(self) -> Array:
-        """Of each crew, the probability that a job shows its class beside it, as the next to start."""
+    def distribution(self, most: int, rest: float) -> Array:
+        """P(n jobs in the system), n = 0, 1, ...: so many at most, until no more than the rest is left."""
         queue = self.queue
-        shown = queue.rate * self.free_probability()
-        for m, pi in enumerate(self.levels):
-            b = queue.blocked(m)
-            if b:
-                passed = queue.filled(m - 1).solve(queue.moves.open[:b].T @ pi[len(pi) - b :])
-                shown += passed * (queue.crews.size < m - 1)
-        shown += queue.filled(self.top + 1).solve(queue.moves.open.T @ self.beyond)
-        return shown / queue.rate
-
-    def distribution(self, count: int) -> Array:
-        """P(n jobs in the system), n = 0 .. count - 1."""
-        probability = [math.fsum(pi) for pi in self.levels[:count]]
-        pi = self.levels[-1]
-        while len(probability) < count:
-            pi = pi @ self.fall
-            probability.append(float(pi.sum()))
-        return np.array(probability)
+        size = queue.crews.size
+        # A state with a crew of that size, its head, and w behind it is a level of w + size + 1 jobs.
+        level = 1 + size[queue.states.crew]
+        largest = int(level.max())
+        found = np.zeros(most + largest + 1)
+        np.add.at(found, np.minimum(size, most), self.free)
+        chance, sure = self.free @ queue.moves.block, 0.0
+        for w in range(most):
+            chance = chance @ self.fall
+            np.add.at(found, w + level, chance)
+            sure += found[w]
+            if sure >= 1.0 - rest:
+                return found[: w + 1]
+        return found[:most]
 
 
 def solve(queue: Queue) -> Solved:
     """Stationary probabilities; refuses to answer where rounding has eaten too much."""
-    top = queue.largest + 1
-    alike = queue.level(top + 1)
-    fall = _fall(alike)
-    factors: list[Array] = []
-    down, later = alike.down, fall
-    level = queue.level(top)
-    for m in range(top, 0, -1):
-        below = queue.level(m - 1)
-        within = level.within + later @ down
-        later = np.asarray(np.linalg.solve(-within.T, below.up.T).T, dtype=np.float64)
-        factors.append(later)
-        down, level = level.down, below
-    levels = [np.ones(1)]
-    for factor in reversed(factors):
-        levels.append(levels[-1] @ factor)
-        if levels[-1].max() > LARGE:
-            levels = [pi / levels[-1].max() for pi in levels]
-    solved = Solved(queue, levels, fall)
-    total = math.fsum(math.fsum(pi) for pi in levels) + float(solved.beyond.sum())
-    solved = Solved(queue, [pi / total for pi in levels], fall)
+    moves, rate = queue.moves, queue.rate
+    landing = falls(moves, rate)
+    between = (moves.stay + moves.change).toarray() + rate * (landing @ moves.block)
+    np.fill_diagonal(between, 0.0)
+    starts = queue.heads_start + rate * (landing @ queue.joins)
+    decay = decay_rate(moves, rate)
+    # T and its rows' sums: rate minus starts.
+    leaving = starts.sum(axis=1)
+    fall = rate * Dominant(between, leaving).solve(np.eye(len(between)))
+    weight = _positive(fall)
+    rates = between * weight / weight[:, None]
+    residue = rates.sum(axis=1) - between.sum(axis=1) - leaving + rate + decay.rate
+    free = _free(queue, landing)
+    solved = Solved(queue, decay, free, fall, starts, weight, rates, residue)
+    total = math.fsum(free) + math.fsum(solved.blocked)
+    solved = replace(solved, free=free / total)
     wrong = error(solved)
     if not wrong <= WORST:
         raise LoynesError(
-            f"rate {queue.rate:g} is too close to the threshold for exact answers: busy servers come out wrong by "
+            f"rate {rate:g} is too close to the threshold for exact answers: busy servers come out wrong by "
             f"a factor of {1.0 + wrong:.10g}"
         )
     return solved
 
 
-def _fall(level: Level) -> Array:
-    """R of the levels that look alike, from G by logarithmic reduction."""
-    inverse = np.linalg.inv(-level.within)
-    up, down = inverse @ level.up, inverse @ level.down
-    first, ways = down.copy(), up.copy()
-    identity = np.eye(len(up))
-    for _ in range(64):
-        both = np.linalg.inv(identity - (up @ down + down @ up))
-        up, down = both @ (up @ up), both @ (down @ down)
-        first += ways @ down
-        ways = ways @ up
-        if ways.max() < 1e-16:
+def falls(moves: Moves, rate: float) -> Array:
+    """[state, crew]: beside which crew the number of unshown jobs falls below where it started, after an arrival.
+
+    A level of the process has the blocked states with w unshown jobs and the crews beside which the last of w + 1 is
+    about to show its class: from a state it goes up by an arrival, to a crew one level down when the head starts; from
+    a crew, in no time, to a state of the same level, or to a crew one level down. So steps up lead to states only,
+    steps down to crews only, and matrices need only those columns. Rows of up and down sum to 1 together.
+    """
+    states = len(moves.total)
+    block, opened = moves.block.toarray(), moves.open.toarray()
+    within = Dominant((moves.stay + moves.change).toarray(), rate + opened.sum(axis=1))
+    first_up, landing = within.solve(rate * np.eye(states)), within.solve(opened)
+    up, down = np.vstack([first_up, block @ first_up]), np.vstack([landing, moves.grow + block @ landing])
+    reach = first_up
+    for _ in range(MOST_DOUBLINGS):
+        whole = (up.sum(axis=1) + down.sum(axis=1))[:, None]
+        up, down = up / whole, down / whole
+        back = np.hstack([down @ up[states:], up @ down[:states]])
+        up, down = up @ up[:states], down @ down[states:]
+        both = Dominant(back, up.sum(axis=1) + down.sum(axis=1))
+        up, down = both.solve(up), both.solve(down)
+        landing = landing + reach @ down[:states]
+        reach = reach @ up[:states]
+        if reach.sum(axis=1).max() < BEYOND_REACH:
             break
-    # Near the threshold the reduction loses digits. Below it every level is left downwards, so rows sum to 1; a few
-    # steps of the plain iteration, whose only slow direction that takes out, bring the digits back.
-    for _ in range(POLISH):
-        first /= first.sum(axis=1, keepdims=True)
-        first = np.asarray(np.linalg.solve(-(level.within + level.up @ first), level.down), dtype=np.float64)
-    first /= first.sum(axis=1, keepdims=True)
-    return np.asarray(np.linalg.solve(-(level.within + level.up @ first).T, level.up.T).T)
+    return np.asarray(landing / landing.sum(axis=1, keepdims=True))
+
+
+def _positive(fall: Array) -> Array:
+    """u > 0 with T u = -theta u, which is R's Perron vector, too: of R's powers, squared until only it is left."""
+    weight = np.ones(len(fall))
+    for _ in range(MOST_DOUBLINGS):
+        before, weight = weight, fall.sum(axis=1)
+        weight = weight / weight.max()
+        if not weight.min() > 0:
+            break
+        if np.max(np.abs(before / weight - 1.0)) <= ALIKE:
+            return np.asarray(weight)
+        fall = fall @ fall
+        fall = fall / fall.max()
+    raise LoynesError("no exact waits: how likely long waits are depends too much on the state they begin in")
+
+
+def _free(queue: Queue, landing: Array) -> Array:
+    """Weights of the crews while nobody waits: a blocked time takes a crew to where it lands."""
+    crews, stages, moves = queue.crews, queue.crews.stages, queue.moves
+    alone = CrewMoves.of(queue.states)
+    rates = (alone.leave + alone.change).toarray() + queue.rate * (moves.grow + moves.block @ landing)
+    # Others are weighed against a crew that is as likely as any, or they might be too large for a number: the most
+    # likely one if all could always start.
+    load = np.log(np.maximum(queue.rate * stages.probability[stages.of_class] * stages.time, 1e-300))
+    likely = crews.count @ load - gammaln(crews.count + 1.0).sum(axis=1)
+    return stationary(rates, int(np.argmax(likely)))
 
 
 def error(solved: Solved) -> float:
     """Busy servers against rate x E[need x service], which they must equal."""
     queue = solved.queue
-    crews = queue.crews
-    free, blocked = solved.free_probability(), solved.blocked_probability()
+    crews, stages = queue.crews, queue.crews.stages
     here = crews.used[queue.states.crew]
-    busy = [math.fsum(free * a) + math.fsum(blocked * b) for a, b in zip(crews.used.T, here.T, strict=True)]
-    stages = crews.stages
-    generator = stages.change - np.diag(stages.change.sum(axis=1) + stages.stopping)
-    mean = np.linalg.solve(-generator, np.ones(len(generator)))
-    work = (stages.probability[:, None] * stages.need)[stages.of_class].T @ (stages.initial * mean)
+    busy = [
+        math.fsum(solved.free * a) + math.fsum(solved.blocked * b) for a, b in zip(crews.used.T, here.T, strict=True)
+    ]
+    work = (stages.probability[:, None] * stages.need)[stages.of_class].T @ stages.time
     used = work > 0
     return float(np.max(np.abs(np.array(busy)[used] / (queue.rate * work[used]) - 1.0)))

@@ -14,7 +14,8 @@ from loynes.results.records.certified import Certified
 class Certify(Question):
     """What bounds the workload from above at this rate: the certificate that `evaluate` rests on, and what it assumes.
 
-    The result is false in a condition where there is none. An unstable rate is refused.
+    The result is false in a condition where there is none. An unstable rate is refused. Where a formula or a small
+    chain gives it, the rate at which the tails of waits decay is shown beside the certificate's theta.
     """
 
     command: ClassVar[str] = "certify"
@@ -29,6 +30,7 @@ class Certify(Question):
     max_jobs: options.MaxJobs = None
 
     def answer(self, context: Context) -> Certified:
+        from loynes.questions.answering.chains import cheap_decay
         from loynes.questions.answering.thresholds import judged_rate
         from loynes.stationary.certificate import Certificate
         from loynes.stationary.majorant import certify
@@ -42,6 +44,7 @@ class Certify(Question):
             threshold=judged.threshold,
             certificate=bound if isinstance(bound, Certificate) else None,
             why="" if isinstance(bound, Certificate) else bound.why,
+            decay_rate=cheap_decay(self.model, judged.rate, judged.threshold.estimate),
             seed=self.seed,
             warnings=judged.warnings,
         )

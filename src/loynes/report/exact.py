@@ -17,6 +17,7 @@ EXACT = (
     "These are numbers without intervals: the equations of a Markov chain were solved, or a formula was evaluated. "
     "They share no code with the samplers, which they are there to check."
 )
+TAILS = "For large x, a job waits longer than x with probability constant × exp(−decay rate × x)."
 MOST_JOBS = 30
 
 
@@ -41,7 +42,12 @@ def content(result: Exact) -> Content:
             *capacity_tiles(result.utilization, kinds, result.model.ideal),
         ],
         charts=charts(result),
-        grids=[Grid.of(result.class_summary, "By class"), Grid.of(result.summary, "Figures"), *_jobs(result)],
+        grids=[
+            Grid.of(result.class_summary, "By class"),
+            *([] if result.decay_rate is None else [Grid.of(result.tail_summary, "Tails of waits", note=TAILS)]),
+            Grid.of(result.summary, "Figures"),
+            *_jobs(result),
+        ],
         sure=Sure([EXACT, *_error(result)]),
         models=[(result.model.label, result.model)],
         how=how_of(result, method=result.method, model=result.model),
@@ -58,7 +64,11 @@ def _waits(result: Exact) -> list[str]:
 def _error(result: Exact) -> list[str]:
     if result.error is None or not math.isfinite(result.error):
         return []
-    return [f"Busy servers, which are known beforehand, came out right but for a relative error of {result.error:.1g}."]
+    right = [] if result.digits is None else [f"Of waits, {result.digits} digits are right; others are not shown."]
+    return [
+        f"Busy servers, which are known beforehand, came out right but for a relative error of {result.error:.1g}.",
+        *right,
+    ]
 
 
 def _jobs(result: Exact) -> list[Grid]:

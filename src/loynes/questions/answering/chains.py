@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from loynes.errors import UsageError
-from loynes.markov import closed, queue, saturated, waits
+from loynes.markov import closed, queue, saturated
+from loynes.markov.decay import decay_rate
 from loynes.markov.phases import Stages
 from loynes.markov.states import Blocked, Crews, chain_size
-from loynes.model import Model
-from loynes.results.records.exact import ClassWait, Exact
+from loynes.markov.waits import Waits
+from loynes.model import Model, Poisson
+from loynes.results.records.exact import ClassWait, Exact, digits
 
 # What the queue's matrices may take.
 MOST_BYTES = 4 << 30
-# Rounding costs about 1e-15 / (1 - load) of the waits: nearer to the threshold, not even nine digits would be right.
+# Inputs are rounded, which costs about 1e-16 / (1 - load) of the waits: nearer to the threshold, too little is left.
 NEAREST = 1e-6
 # How much of the distribution of jobs in system is shown.
 MOST_LEVELS = 10_000
 SHOWN = 1e-9
+# Percentiles, and with which probability a wait exceeds them (100 - 99.9999 would not be 0.0001).
+PERCENTILES = {"p50": 0.5, "p95": 0.05, "p99": 0.01, "p99.9": 1e-3, "p99.99": 1e-4, "p99.999": 1e-5, "p99.9999": 1e-6}
+# Decay rates of chains up to so many states take half a second: other questions show them.
+CHEAP_DECAY = 2_000
+# No number has more digits than these, whatever one reads.
+MOST_DIGITS = 15
+IN_TABLES = 10
 
 
 def saturated_states(model: Model, max_states: int) -> Blocked | str:
@@ -61,9 +70,16 @@ def exact_threshold(model: Model, states: Blocked | str) -> Exact:
 
 def exact_queue(saturation: Exact, model: Model, rate: float, states: Blocked | str, tails: tuple[float, ...]) -> Exact:
     formula = closed.wait(model, rate)
-    if formula is not None:
-        exceeding = {x: p for x in tails if (p := formula.exceeds(x)) is not None}
-        one = ClassWait(formula.mean, formula.no_wait, formula.variance, exceeding)
+    # A formula that knows means only gives way to a chain, which knows more.
+    if formula is not None and (formula.decay is not None or isinstance(states, str)):
+        one = ClassWait(
+            formula.mean,
+            formula.no_wait,
+            formula.variance,
+            {x: p for x in tails if (p := formula.exceeds(x)) is not None},
+            formula.constant,
+            {name: x for name, beyond in PERCENTILES.items() if (x := formula.percentile(beyond)) is not None},
+        )
         return replace(
             saturation,
             rate=rate,
@@ -72,6 +88,7 @@ def exact_queue(saturation: Exact, model: Model, rate: float, states: Blocked | 
             classes={c.label: one for c in model.classes},
             mean_jobs=rate * (formula.mean + model.mean_service),
             hol_loss=0.0 if closed.threshold_is_plain(model) else None,
+            decay_rate=formula.decay,
         )
     if isinstance(states, str):
         raise UsageError(f"{model.label}: no exact waits: {states}; use `loynes evaluate`")
@@ -83,28 +100,23 @@ def exact_queue(saturation: Exact, model: Model, rate: float, states: Blocked | 
     process = queue.Queue(states, rate)
     if process.bytes > MOST_BYTES:
         raise UsageError(
-            f"{model.label}: no exact waits: {len(states)} states a level in {process.largest + 2} levels would take "
-            f"{process.bytes / 2**30:.3g} GiB, more than {MOST_BYTES >> 30}; use `loynes evaluate`"
+            f"{model.label}: no exact waits: the matrices of {len(states)} states and {len(states.crews)} crews would "
+            f"take {process.bytes / 2**30:.3g} GiB, more than {MOST_BYTES >> 30}; use `loynes evaluate`"
         )
     solved = queue.solve(process)
-    mean_wait = max(solved.mean_jobs / rate - model.mean_service, 0.0)
-    means = waits.means(solved, mean_wait)
-    classes = [ClassWait(float(w), float(p)) for w, p in zip(means.wait, means.no_wait, strict=True)]
-    classes, texts = _more(solved, classes, tails)
-    probability = [c.probability for c in model.classes]
-    blocked = solved.blocked_probability()
+    found = Waits(solved)
+    known = Known.of(found, rate / saturation.threshold)
+    overall, *classes = known.waits(found, tails)
     idle = np.array(model.units) - states.crews.used[states.crew]
-    lost = [math.fsum(blocked * unused) for unused in idle.T]
-    levels = solved.distribution(MOST_LEVELS)
-    shown = 1 + int((levels.cumsum() < 1.0 - SHOWN).sum())
+    lost = [known.rounded(math.fsum(solved.blocked * unused)) for unused in idle.T]
     return replace(
         saturation,
         rate=rate,
         states=len(states),
-        method=f"{saturation.method}; level-dependent quasi-birth-death process",
-        overall=_mixed(probability, classes, mean_wait),
+        method=f"{saturation.method}; quasi-birth-death process",
+        overall=overall,
         classes={c.label: w for c, w in zip(model.classes, classes, strict=True)},
-        mean_jobs=solved.mean_jobs,
+        mean_jobs=known.rounded(solved.mean_jobs),
         hol_loss=lost[model.bottleneck],
         resources={
             kind: saturation.resources[kind]
@@ -113,44 +125,84 @@ def exact_queue(saturation: Exact, model: Model, rate: float, states: Blocked | 
         }
         if model.resources
         else {},
-        jobs_in_system=tuple(levels[:shown].tolist()),
+        jobs_in_system=tuple(solved.distribution(MOST_LEVELS, SHOWN).tolist()),
+        decay_rate=rounded(solved.decay.rate, known.of_decay),
+        digits=right_digits(known.of_means),
         error=queue.error(solved),
-        warnings=texts,
     )
 
 
-def _more(
-    solved: queue.Solved, classes: list[ClassWait], tails: tuple[float, ...]
-) -> tuple[list[ClassWait], tuple[str, ...]]:
-    """Variances and tails, where the recursion behind them is not too long."""
-    texts: tuple[str, ...] = ()
-    too_long = (
-        waits.steps(solved) > waits.MOST_STEPS
-        or waits.multiplications(solved, 2 * len(classes)) > waits.MOST_MULTIPLICATIONS
-    )
-    if too_long or not waits.remembered(solved):
-        texts += ("variances and P(wait > x) are left out: the recursion behind them would be too long at this load",)
-        return classes, texts
-    _, second = waits.moments(solved)
-    classes = [replace(c, variance=float(m) - c.mean**2) for c, m in zip(classes, second, strict=True)]
-    if not tails:
-        return classes, texts
-    if sum(x > 0 for x in tails) * waits.TRANSFORMS * waits.steps(solved) > waits.MOST_STEPS:
-        return classes, (*texts, "P(wait > x) is left out: the recursions behind it would be too long at this load")
-    beyond = {x: waits.tails(solved, x) if x > 0 else [1.0 - c.no_wait for c in classes] for x in tails}
-    return [replace(c, exceeds={x: float(p[i]) for x, p in beyond.items()}) for i, c in enumerate(classes)], texts
+def cheap_decay(model: Model, rate: float, threshold: float) -> float | None:
+    """The rate at which tails of waits decay, if a formula or a small chain gives it at once."""
+    if not isinstance(model.arrivals, Poisson) or model.chain is not None or rate > (1.0 - NEAREST) * threshold:
+        return None
+    formula = closed.wait(model, rate)
+    if formula is not None and formula.decay is not None:
+        return formula.decay
+    states = saturated_states(model, CHEAP_DECAY)
+    if isinstance(states, str):
+        return None
+    decay = decay_rate(saturated.Moves.of(states), rate)
+    return rounded(decay.rate, decay.doubt + 2.0**-52 / (1.0 - rate / threshold))
 
 
-def _mixed(probability: list[float], classes: list[ClassWait], mean: float) -> ClassWait:
-    """The wait of any job, from those of the classes."""
-    variance = None
-    if all(c.variance is not None for c in classes):
-        second = math.fsum(p * ((c.variance or 0.0) + c.mean**2) for p, c in zip(probability, classes, strict=True))
-        variance = second - mean * mean
-    tails = classes[0].exceeds
-    return ClassWait(
-        mean,
-        math.fsum(p * c.no_wait for p, c in zip(probability, classes, strict=True)),
-        variance,
-        {x: math.fsum(p * c.exceeds[x] for p, c in zip(probability, classes, strict=True)) for x in tails},
-    )
+@dataclass(frozen=True)
+class Known:
+    """About the relative errors of what a chain says: numbers are cut to the digits that are right."""
+
+    of_means: float
+    of_decay: float
+
+    @classmethod
+    def of(cls, found: Waits, load: float) -> Known:
+        # Rounding of the model's own numbers moves the threshold by as much, and what is left to it by far more.
+        of_decay = found.solved.decay.doubt + 2.0**-52 / (1.0 - load)
+        return cls(found.doubt + of_decay, of_decay)
+
+    def rounded(self, value: float) -> float:
+        return rounded(value, self.of_means)
+
+    def of_tail(self, exponent: float) -> float:
+        """Of exp(-decay x), and all before it."""
+        return self.of_means + exponent * self.of_decay
+
+    def waits(self, found: Waits, tails: tuple[float, ...]) -> list[ClassWait]:
+        """Of all jobs, then of each class."""
+        first, second = found.moments()
+        beyond = {x: found.exceeds(x) for x in tails}
+        order = [len(first) - 1, *range(len(first) - 1)]
+        return [
+            ClassWait(
+                self.rounded(first[c]),
+                self.rounded(found.no_wait[c]),
+                self.rounded(second[c] - first[c] ** 2),
+                {x: rounded(p[c], self.of_tail(found.decay * x)) for x, p in beyond.items()},
+                self.rounded(found.constants[c]),
+                {name: self._percentile(found, c, p) for name, p in PERCENTILES.items()},
+            )
+            for c in order
+        ]
+
+    def _percentile(self, found: Waits, column: int, beyond: float) -> float:
+        x, steepness = found.percentile(column, beyond)
+        # An error of the probability is one of x by how steeply the probability falls there.
+        return rounded(x, self.of_tail(found.decay * x) / (steepness * x)) if x > 0 else 0.0
+
+
+def right_digits(error: float) -> int:
+    """How many digits are right with that relative error, 15 at most."""
+    return min(max(math.floor(-math.log10(2.0 * error)), 0), MOST_DIGITS)
+
+
+def rounded(value: float, error: float) -> float:
+    """The number, rounded to as many digits as are right with that relative error.
+
+    Both ends of what it may be are rounded to the same; and so it stays when tables round it again, to ten.
+    """
+    ends = value * (1.0 - 2.0 * error), value * (1.0 + 2.0 * error)
+    for count in range(MOST_DIGITS, 0, -1):
+        shortened = {float(f"{x:.{count}g}") for x in ends}
+        same_in_tables = len({digits(x) for x in (*ends, *shortened)}) == 1
+        if len(shortened) == 1 and (same_in_tables or count <= IN_TABLES):
+            return shortened.pop()
+    return float(f"{value:.0e}")

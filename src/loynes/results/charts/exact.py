@@ -5,7 +5,7 @@ from __future__ import annotations
 from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS
 from loynes.estimators.metrics import metric
-from loynes.results.charts.chart import Chart, Parts, Row, Rows
+from loynes.results.charts.chart import Chart, Lines, Parts, Place, Row, Rows
 from loynes.results.charts.measures import full_use, units_of
 from loynes.results.charts.register import charts_for
 from loynes.results.charts.threshold import limit
@@ -20,7 +20,7 @@ def charts(result: Exact) -> list[Chart]:
         picture_title=f"{result.model.label}: {full[0].lower()}{full[1:]}",
         bars=full_use(units_of(result.model), losses(result)),
     )
-    by_class = [_waits(result)] if result.overall is not None else []
+    by_class: list[Chart] = [] if result.overall is None else [_waits(result), *_percentiles(result)]
     return [*by_class, saturated, limit(Estimate.exact(result.threshold), result.model.ideal)]
 
 
@@ -42,3 +42,25 @@ def _waits(result: Exact) -> Rows:
         pinned=1,
         offer_log=True,
     )
+
+
+def _percentiles(result: Exact) -> list[Chart]:
+    """How long waits are that one job in so many exceeds: a straight line, in the end, where tails are exponential."""
+    if result.overall is None or not result.overall.percentiles:
+        return []
+    everyone = {ALL_JOBS: result.overall, **result.classes}
+    points = tuple(
+        Place((name,), (tuple(Estimate.exact(waits.percentiles[name]) for waits in everyone.values()),))
+        for name in result.overall.percentiles
+    )
+    return [
+        Lines(
+            title="Long waits by class",
+            picture_title=f"{result.model.label}, rate {result.rate:.4g}: percentiles of the wait, exact",
+            note="p99.9: 999 of 1000 jobs wait at most so long.",
+            vary=("percentile",),
+            measures=("wait (units of time)",),
+            series=tuple(everyone),
+            points=points,
+        )
+    ]

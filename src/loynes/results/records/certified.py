@@ -23,6 +23,7 @@ class Certified(Result):
     threshold: Estimate
     certificate: Certificate | None
     why: str = ""
+    decay_rate: float | None = None  # of P(wait > x) itself, where a small chain or a formula gives it
 
     @property
     def load(self) -> float:
@@ -45,7 +46,8 @@ class Certified(Result):
     @property
     def summary(self) -> Table:
         rows = [("none", self.why)] if self.certificate is None else self.certificate.figures
-        return Table(self.title, ("quantity", "value"), tuple(rows))
+        exact = [] if self.decay_rate is None else [("decay rate of waits, exact", self.decay_rate)]
+        return Table(self.title, ("quantity", "value"), (*rows, *exact))
 
     @property
     def footer(self) -> str:

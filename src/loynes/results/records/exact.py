@@ -9,11 +9,15 @@ from typing import Annotated, Any, ClassVar
 from pydantic import PlainSerializer
 
 from loynes.estimate import key_text
+from loynes.estimators.measures import ALL_JOBS
 from loynes.results.base import Result, SavedModel
 from loynes.results.table import Table
 
 # P(wait > x) by x.
 ExactTails = Annotated[dict[float, float], PlainSerializer(lambda tails: {key_text(x): p for x, p in tails.items()})]
+
+# Numbers end a little below, where they have fewer digits.
+SMALLEST = 1e-300
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,8 @@ class ClassWait:
     no_wait: float
     variance: float | None = None
     exceeds: ExactTails = field(default_factory=dict)
+    constant: float | None = None  # C of P(wait > x) ~ C exp(-decay_rate x), for large x
+    percentiles: dict[str, float] = field(default_factory=dict)  # p50, ..., p99.9999
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -31,6 +37,7 @@ class Exact(Result):
     """Threshold and saturation always; the rest if a rate was given and the chain is small enough."""
 
     command: ClassVar[str] = "exact"
+    tidy_csv: ClassVar[bool] = True
     derived: ClassVar[tuple[str, ...]] = ("load", "mean_wait", "no_wait")
     optional: ClassVar[tuple[str, ...]] = ("resources",)
 
@@ -48,6 +55,8 @@ class Exact(Result):
     mean_jobs: float | None = None
     hol_loss: float | None = None
     jobs_in_system: tuple[float, ...] = ()  # P(n jobs in the system), n = 0, 1, ...
+    decay_rate: float | None = None  # of P(wait > x), for large x, the same for all classes
+    digits: int | None = None  # of waits that are right, at most 15: other digits are cut off
     error: float | None = None  # busy servers against what they must be, relatively
 
     @property
@@ -86,6 +95,7 @@ class Exact(Result):
         for name, value in (
             ("mean wait", self.mean_wait),
             ("no wait", self.no_wait),
+            ("decay rate of waits", self.decay_rate),
             ("mean jobs in system", self.mean_jobs),
             *([] if self.resources else [("hol loss (servers)", self.hol_loss)]),
             *((f"hol loss ({kind})", values.get("hol_loss")) for kind, values in self.resources.items()),
@@ -103,7 +113,7 @@ class Exact(Result):
             row = [c.label, c.need_text, digits(self.throughput[c.label])]
             if wait is not None:
                 row += [digits(wait.mean), digits(wait.variance), digits(wait.no_wait)]
-                row += [digits(wait.exceeds.get(x)) for x in tails]
+                row += [chance(wait.exceeds.get(x)) for x in tails]
             rows.append(tuple(row))
         columns = ["class", "need", "saturated rate"]
         if self.classes:
@@ -111,26 +121,46 @@ class Exact(Result):
         return Table("classes", tuple(columns), tuple(rows))
 
     @property
+    def tail_summary(self) -> Table:
+        """Percentiles, and the constant C before exp(-decay rate x)."""
+        everyone = {} if self.overall is None else {ALL_JOBS: self.overall, **self.classes}
+        known = {name: wait for name, wait in everyone.items() if wait.constant is not None}
+        names = tuple(next(iter(known.values())).percentiles) if known else ()
+        rows = tuple(
+            (name, *(digits(wait.percentiles[one]) for one in names), digits(wait.constant))
+            for name, wait in known.items()
+        )
+        return Table("tails of waits", ("class", *names, "constant"), rows, spare=("p99.999", "p99.9", "p50"))
+
+    @property
     def tables(self) -> list[Table]:
-        return [self.summary, self.class_summary]
+        tails = [self.tail_summary] if self.decay_rate is not None else []
+        return [self.summary, self.class_summary, *tails]
 
     @property
     def tidy(self) -> Table:
         """Every number, of the cluster and of each class."""
         numbers = {name: getattr(self, name) for name in ("threshold", "utilization", "hol_loss_saturated", "rate",
-                   "mean_wait", "no_wait", "mean_jobs", "hol_loss")}  # fmt: skip
+                   "mean_wait", "no_wait", "decay_rate", "mean_jobs", "hol_loss")}  # fmt: skip
         rows: list[tuple[Any, ...]] = [("system", name, value) for name, value in numbers.items() if value is not None]
         for name, rate in self.throughput.items():
             rows.append((name, "saturated rate", rate))
             if (wait := self.classes.get(name)) is not None:
                 rows += [(name, what, getattr(wait, what)) for what in ("mean", "variance", "no_wait")]
                 rows += [(name, f"wait>{key_text(x)}", p) for x, p in wait.exceeds.items()]
+                rows += [(name, one, x) for one, x in wait.percentiles.items()]
+                rows += [(name, "constant", wait.constant)] if wait.constant is not None else []
         return Table(self.title, ("class", "metric", "value"), tuple(rows))
 
     @property
     def footer(self) -> str:
         size = f", {self.states} states" if self.states else ""
         return f"{self.method}{size}, {self.seconds:.1f} s"
+
+
+def chance(value: float | None) -> str:
+    """A probability above 0, which may be too small for a number."""
+    return f"< {SMALLEST:g}" if value is not None and value < SMALLEST else digits(value)
 
 
 def digits(value: float | None) -> str:
