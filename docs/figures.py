@@ -159,7 +159,7 @@ def coverage() -> None:
     axis.set_yticks(
         range(len(rows)), [f"{r['case']}: {r['quantity']}, {r['stop']}" for r in reversed(rows)], fontsize=8
     )
-    axis.set_xlim(96.5, 100)
+    axis.set_xlim(min(96.5, *(100 * float(row["low"]) - 0.2 for row in rows)), 100)
     figure.supxlabel("repetitions whose 99% interval held the exact value, %, with 95% intervals", fontsize=10)
     save(figure, "coverage")
 
