@@ -158,24 +158,29 @@ def test_certify() -> None:
     assert "lognormal service, whose tail is heavier" in data["why"]
 
 
-def test_heavy_tails_say_so(tmp_path: Path) -> None:
-    """A plain warning in the table and in JSON, and the lower bound."""
+def test_heavy_tails_say_so() -> None:
+    """Which services are set apart, in the table and in JSON."""
     heavy = ("--rate", "1", "--set", 'classes.T1.service={law="lognormal",mean=0.5,cv=1}', *QUICK)
-    done = run("evaluate", "five-class-exponential", *heavy)
-    assert done.returncode == 0
-    assert "heavier than exponential" in done.stdout
-    assert "warning: no certificate, a lower bound only: class 'T1' has a lognormal service" in done.stderr
+    assert "services are long from" in ok("evaluate", "five-class-exponential", *heavy)
     data = json.loads(ok("evaluate", "five-class-exponential", *heavy, "--json"))
+    assert data["method"] == "sandwich"
+    assert data["certificate"]["long"]["thresholds"].keys() == {"T1"}
+
+
+def test_what_has_no_certificate_says_so(tmp_path: Path) -> None:
+    """A plain warning in the table and in JSON, and the lower bound."""
+    model = str(Path(__file__).parents[1] / "recorded" / "models" / "sessions.toml")
+    done = run("evaluate", model, "--load", "0.5", *QUICK)
+    assert done.returncode == 0
+    assert "jobs of a session are alike" in done.stdout
+    assert "warning: no certificate, a lower bound only: jobs of a session" in done.stderr
+    data = json.loads(ok("evaluate", model, "--load", "0.5", *QUICK, "--json"))
     assert data["certificate"] is None
-    assert "heavier than exponential" in data["why"]
+    assert "jobs of a session are alike" in data["why"]
     assert "a lower bound only" in data["warnings"][0]
-    out = ("--samples", "300", "-o", str(tmp_path / "w.csv"))
-    done = run("sample", "five-class-exponential", *heavy, *out)
-    assert "these are backward samples" in done.stderr
-    assert (
-        "these are backward samples"
-        in json.loads(ok("sample", "five-class-exponential", *heavy, *out, "--json"))["warnings"][0]
-    )
+    out = ("--load", "0.5", "--samples", "300", "-o", str(tmp_path / "w.csv"))
+    assert "these are backward samples" in run("sample", model, *out).stderr
+    assert "these are backward samples" in json.loads(ok("sample", model, *out, "--json"))["warnings"][0]
 
 
 GOOD_CLASS = '[[classes]]\nneed = 1\nprobability = 1\nservice = { law = "exponential", mean = 1 }\n'

@@ -17,13 +17,15 @@ import pytest
 import loynes
 from loynes.errors import LoynesWarning, UnstableError
 from loynes.execution import chunks, context
-from loynes.inputs.tables import job_table
+from loynes.inputs.tables import job_table, needs_of
 from loynes.kernels.backends import engine_of
 from loynes.kernels.cpu import engine
 from loynes.model import Model, load
-from loynes.stationary import majorant
 from loynes.stationary.certificate import Certificate
 from loynes.stationary.perfect import ceiling, perfect_samples
+from loynes.stationary.profile import heights_of
+from loynes.threshold.controls import Mix
+from loynes.threshold.piles import Piles
 from support import LAWS, SURE, assert_holds, single
 
 EXPONENTIAL = {"law": "exponential", "mean": 1.0}
@@ -56,9 +58,11 @@ def check_bounds(name: str, found: Certificate) -> None:
     assert found.drift < 0
     assert found.block % 64 == 0
     model = loynes.load(name)
-    piles = majorant._piles(model, 1024, 3, 99, engine.CpuEngine())
+    start = heights_of(found.profile, model.servers) if found.profile else np.zeros(model.servers)
+    tables = (job_table(model, None), needs_of(model), Mix.of(model))
+    piles = Piles(*tables, seed=99, replicas=1024, stream=3, start=start, engine=engine.CpuEngine())
     piles.extend(found.block)
-    values = np.exp(found.theta * piles.state().top - found.log_mgf)
+    values = np.exp(found.theta * (piles.workload() - start).max(axis=1) - found.log_mgf)
     assert values.mean() - 5 * values.std() / math.sqrt(len(values)) <= 1
     assert "Assumed" in str(found)
 
@@ -70,19 +74,31 @@ def test_the_bound_holds_for_a_known_queue() -> None:
 
 
 @pytest.mark.parametrize("law", ["pareto", "lognormal", "weibull"])
-def test_heavy_tails_have_none(law: str) -> None:
+def test_heavy_tails_have_one(law: str) -> None:
+    """Their long services are set apart, in words, too."""
     model = single(LAWS[law])
-    rate = 0.5 / model.mean_service
-    none = loynes.certify(model, rate=rate)
+    found = loynes.certify(model, rate=0.5 / model.mean_service)
+    assert found.certificate is not None
+    assert found.certificate.long is not None
+    assert found.certificate.long.thresholds.keys() == {"only"}
+    assert 0 < found.certificate.long.rho < 1
+    for words in ("Services are long from a threshold on (only", "M/G/1 queue", "services have a finite mean"):
+        assert words in str(found)
+
+
+def test_sessions_have_none() -> None:
+    """And where there is none, answers say that they are lower bounds."""
+    model = load(Path(__file__).parents[1] / "recorded" / "models" / "sessions.toml")
+    none = loynes.certify(model, load=0.5)
     assert none.certificate is None
     assert not none
-    assert f"class 'only' has a {law} service, whose tail is heavier than exponential" in str(none)
+    assert "jobs of a session are alike" in str(none)
     for method, fallback in (("sandwich", "forward"), ("perfect", "backward")):
         with pytest.warns(LoynesWarning, match="a lower bound only"):
-            result = loynes.evaluate(model, rate=rate, method=method, samples=2000)
+            result = loynes.evaluate(model, load=0.5, method=method, samples=2000)
         assert result.method == fallback
         assert result.certificate is None
-        assert "heavier than exponential" in json.loads(result.to_json())["why"]
+        assert "jobs of a session are alike" in json.loads(result.to_json())["why"]
         assert any("lower bound" in text for text in result.to_dict()["warnings"])
 
 
@@ -95,9 +111,13 @@ def test_services_too_rare_to_see_are_bounded_by_their_law(p: float, length: flo
     for seed in range(1, 6):
         found = loynes.certify(model, rate=rate, seed=seed).certificate
         if found is not None:
-            truth = found.block * math.log((1 - p) * math.exp(found.theta) + p * math.exp(found.theta * length))
+            # Blocks have no service that is set apart as long.
+            rare = 0.0 if found.long is not None and found.long.thresholds["only"] < length else p
+            mgf = (1 - rare) * math.exp(found.theta) + rare * math.exp(found.theta * length)
+            allowance = 0.0 if found.long is None else found.theta * found.long.allowance
+            truth = found.block * math.log(mgf)
             assert truth <= found.log_mgf
-            assert truth - found.block * math.log1p(found.theta / rate) < 0
+            assert truth + found.block * (allowance - math.log1p(found.theta / rate)) < 0
 
 
 def test_rare_branches_are_waited_for() -> None:
@@ -226,7 +246,9 @@ def test_perfect_samples_of_mm1() -> None:
     """The workload an arrival meets in M/M/1: 0 with 1 - load, else exponential; distances at 1e-6."""
     model, load, count = single(EXPONENTIAL), 0.7, 20_000
     found = certified(model, rate=load)
-    (batch,) = perfect_samples(job_table(model, load), found, count, delta=1e-9, seed=7, engine=engine.CpuEngine())
+    (batch,) = perfect_samples(
+        model, job_table(model, load), found, count, delta=1e-9, seed=7, engine=engine.CpuEngine()
+    )
     wait = np.sort(batch.workload[:, 0])
     truth = 1.0 - load * np.exp(-(1.0 - load) * wait)
     steps = np.arange(count + 1) / count
@@ -247,7 +269,8 @@ def test_perfect_where_backward_is_biased() -> None:
 
 def test_the_ceiling_bounds_the_majorant() -> None:
     certificate = Certificate(theta=0.01, block=64, log_mgf=0.5, drift=-0.1, blocks=1024)
-    assert math.exp(-0.01 * ceiling(certificate, 1e-6)) * math.exp(0.5) == pytest.approx(0.5e-6)
+    model = single(EXPONENTIAL)
+    assert math.exp(-0.01 * ceiling(model, certificate, 1e-6)) * math.exp(0.5) == pytest.approx(0.5e-6)
 
 
 def test_results_do_not_depend_on_cutting(monkeypatch: pytest.MonkeyPatch) -> None:

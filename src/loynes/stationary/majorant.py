@@ -166,9 +166,16 @@ class _Search:
         piles = self._piles(CHOOSING, STREAM_MAJORANT, ())
         for block, theta in self._lengths(piles, ()):
             if block >= LONG_BLOCK and (profile := profile_of(piles)):
-                shorter = self._lengths(self._piles(CHOOSING, STREAM_MAJORANT, profile), profile)
-                yield from ((*choice, profile) for choice in shorter if 2 * choice[0] <= block)
+                for choice in self._lengths(self._piles(CHOOSING, STREAM_MAJORANT, profile), profile):
+                    if self._size(*choice) <= 0.5 * self._size(block, theta):
+                        yield *choice, profile
+                    if 2 * choice[0] >= block:
+                        break
             yield block, theta, ()
+
+    def _size(self, block: int, theta: float) -> float:
+        """About how high V and the pile of one block are: what the upper chain has to lose."""
+        return 1.0 / theta + block / self.threshold.estimate
 
     def _piles(self, replicas: int, stream: int, profile: tuple[float, ...]) -> Piles:
         table, mix = job_table(self.model, None), Mix.of(self.model)
