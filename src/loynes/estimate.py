@@ -109,7 +109,7 @@ def _with_half_width(value: Estimate) -> str:
     if half == 0.0 or value.low == value.high:
         return number_text(centre)
     if math.isfinite(centre) and value.low > 0 and value.high == math.inf:
-        return f"{centre:.4g} [{value.low:.4g}, inf)"
+        return f"{centre:.4g} (at least {value.low:.4g})"
     if not math.isfinite(half) or not math.isfinite(centre):
         return f"{number_text(centre)} (no interval)"
     if max(value.high - centre, centre - value.low) > 3.0 * min(value.high - centre, centre - value.low):

@@ -144,7 +144,8 @@ def test_parts_of_an_estimate() -> None:
         (Estimate(2.0, 1.0, 5.0), "2.0 ±2.0"),  # three times as far: not yet lopsided
         (Estimate(1.2345678e8, 1.2345678e8 - 1e5, 1.2345678e8 + 1e5), "1.2346e+08 ±1e+05"),
         (Estimate(1e-9, 0.5e-9, 1.5e-9), "1e-09 ±5e-10"),
-        (Estimate(2.0, 1.0, math.inf), "2 (no interval)"),
+        (Estimate(2.0, 1.0, math.inf), "2 (at least 1)"),
+        (Estimate(2.0, 0.0, math.inf), "2 (no interval)"),
         (Estimate(math.nan, -math.inf, math.inf), "- (no interval)"),
         (Estimate.exact(math.inf), "inf"),
     ],
