@@ -6,7 +6,8 @@ intervals.
 A percentile's interval comes from that of a probability. Let F be the true distribution function of the wait, F_r that
 of replica r and F* their mean. At a fixed x the F_r(x) are independent with mean F(x), so F(x) lies within h of F*(x),
 h the half-width of a Student interval. The q-quantile x_q has F(x_q) = q, so q - h <= F*(x_q) <= q + h but for the
-interval's own error: x_q lies between the places where F* reaches q - h and q + h. Two things are not known exactly and
+interval's own error: x_q lies between the places where F* reaches q - h and q + h (the longer h on the side of the
+longer tail, as for means). Two things are not known exactly and
 taken on the safe side: h belongs to x_q, which is unknown, and is taken at the estimate (the larger of the values at
 both ends of its bin, and no less than the same number of independent observations would leave); and a wait is known
 only up to its bin, so that both ends are moved to the outer edges of their bins. This is the method of Woodruff (1952).
@@ -21,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from loynes.estimate import Estimate, half_width, mean_of, probability_from, student, variance_from
+from loynes.estimate import Estimate, half_width, mean_of, probability_from, skewness_extension, student, variance_from
 from loynes.estimators.measures import PERCENTILES, Measures, Spread, Waits, system_of
 from loynes.inputs.tables import Needs
 from loynes.kernels.tally import Tally, bin_edges
@@ -182,10 +183,12 @@ class _Waits:
         high = probability_from(above + mass[:, 0], len(above), self.confidence).high
         return Estimate(float(np.mean(above + part * mass[:, 0])), low, high)
 
-    def _half(self, values: Array, q: float) -> float:
-        """Half-width of a distribution function near q: the replicas', but no less than independent looks leave."""
+    def _halves(self, values: Array, q: float) -> Array:
+        """How far above and below its estimate a distribution function may lie near q: the replicas' half-width, longer
+        on the side of a skewed sample's long tail, but no less than independent looks leave."""
         least = student(self.confidence, len(values)) * math.sqrt(q * (1.0 - q) / self.histogram.looks)
-        return max(half_width(values, self.confidence), least)
+        half, longer = half_width(values, self.confidence), skewness_extension(values, self.confidence)
+        return np.maximum(half * (1.0 + np.maximum([longer, -longer], 0.0)), least)
 
     def _wait_percentiles(self, weight: Array) -> list[Estimate]:
         h = self.histogram
@@ -196,13 +199,13 @@ class _Waits:
         for q in PERCENTILES:
             at = min(int(np.searchsorted(pooled, q)), len(pooled) - 1)
             before = cumulative[:, at - 1] if at else zero
-            half = max(self._half(cumulative[:, at], q), self._half(before, q))
+            above, below = np.maximum(self._halves(cumulative[:, at], q), self._halves(before, q))
             percentiles.append(
                 Estimate(
                     self._inverse(pooled, none, q, None),
-                    self._inverse(pooled, none, q - half, h.low),
+                    self._inverse(pooled, none, q - above, h.low),
                     # Beyond what was seen nothing is known: the interval is open above.
-                    self._inverse(pooled, none, q + half, h.high) if q + half < 1.0 else math.inf,
+                    self._inverse(pooled, none, q + below, h.high) if q + below < 1.0 else math.inf,
                 )
             )
         return percentiles
@@ -237,12 +240,12 @@ class _Waits:
         percentiles = []
         for q in PERCENTILES:
             centre = _solve(lambda x: pooled(x, h.middle), q)
-            half = self._half(replicas(centre), q)
+            above, below = self._halves(replicas(centre), q)
             percentiles.append(
                 Estimate(
                     centre,
-                    min(centre, _solve(lambda x: pooled(x, h.low), q - half)),
-                    max(centre, _solve(lambda x: pooled(x, h.high), q + half)),
+                    min(centre, _solve(lambda x: pooled(x, h.low), q - above)),
+                    max(centre, _solve(lambda x: pooled(x, h.high), q + below)),
                 )
             )
         return percentiles

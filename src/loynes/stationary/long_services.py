@@ -158,6 +158,20 @@ def far_reaching(table: JobTable) -> NDArray[np.bool_]:
     return np.asarray(laws.thresholds(FAR_SHARE) > FAR_MEANS * np.array(means))
 
 
+def enough_jobs(table: JobTable, part: float, often: float) -> float:
+    """Jobs among which so many services are expected that are as long as those that bring this part of the second
+    moment of the work, and longer ones."""
+    laws = Laws(table, np.ones(len(table.need), np.bool_))
+    need = table.need / table.servers
+    share = class_probabilities(table)
+    value = np.concatenate(laws.value)
+    mass = np.concatenate([p * weight for p, weight in zip(share, laws.weight, strict=True)])
+    brought = mass * value**2 * np.repeat(need, [len(one) for one in laws.value])
+    order = np.argsort(-value)
+    longest = np.cumsum(brought[order]) <= part * brought.sum()
+    return often / max(float(mass[order][longest].sum()), often * 1e-18)
+
+
 def choose(table: JobTable, model: Model, spare: float, eligible: NDArray[np.bool_]) -> LongServices | None:
     """Thresholds and allowance for which V and G together are about smallest; None if no choice keeps rho below 1.
 

@@ -28,7 +28,7 @@ from loynes.questions.answering.thresholds import JudgedRate
 from loynes.stationary.backward import Samples, backward_samples, initial_length
 from loynes.stationary.certificate import Certificate, NoCertificate
 from loynes.stationary.forward import Chains
-from loynes.stationary.long_services import far_reaching
+from loynes.stationary.long_services import enough_jobs, far_reaching
 from loynes.stationary.majorant import certify
 from loynes.stationary.perfect import perfect_samples
 from loynes.stationary.sandwich import Pairs
@@ -47,6 +47,9 @@ FIRST_SAMPLES = 2_000
 LEAST_OBSERVED = 4_096
 # How often a run should see the rarest class, or branch of a law.
 OFTEN = 30
+# How often the long services that bring a part of the second moment of the work: so many times the precision, at most so
+# much. What longer ones bring is left to the controls.
+LONG_SEEN, LONG_PART, MOST_PART = 10, 3.0, 0.1
 # A mean wait below this part of the mean service is as good as none; precision is then relative to it.
 NEGLIGIBLE = 1e-3
 MOST_BYTES = 8 << 30
@@ -236,7 +239,11 @@ class Methods:
         stride, begin = chains[0].stride, chains[0].position
         controls = self._controls(replicas, begin, places)
         # Whatever is rare must have been seen, or the replicas agree on a world without it.
-        rare = min(OFTEN / (rarest(self.table) * replicas), self.max_jobs / replicas)
+        least = OFTEN / rarest(self.table)
+        if controls is not None and self.model.highest_moment > 3:
+            # Nor may the long services be missing that bring as much of the mean wait as it is to be known to.
+            least = max(least, enough_jobs(self.table, min(LONG_PART * self.q.precision, MOST_PART), LONG_SEEN))
+        rare = min(least, self.max_jobs) / replicas
         more = -(-self.q.samples // replicas) * stride if self.q.samples else max(first, int(rare))
         while True:
             for chain in chains:
