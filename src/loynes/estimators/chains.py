@@ -48,7 +48,8 @@ def regressed(values: Array, controls: Array | None) -> Array:
     """
     if controls is None or len(values) < LEAST_PER_CONTROL * (1 + controls.shape[1]):
         return values
-    design = np.hstack([np.ones((len(values), 1)), controls / controls.std(axis=0)])
+    spread = controls.std(axis=0)
+    design = np.hstack([np.ones((len(values), 1)), (controls / np.where(spread > 0, spread, 1.0))[:, spread > 0]])
     inverse = np.linalg.pinv(design)
     left = values - design[:, 1:] @ (inverse[1:] @ values)
     mean, rows = left.mean(axis=0), len(values)

@@ -215,7 +215,7 @@ class Slopes(ModelTask):
 
 class ServiceState(NamedTuple):
     places: Ints  # [row], where the arrival process stands
-    sums: Array  # [row, power], of weight x service and of weight x service^2
+    sums: Array  # [row, control], of weight x service; and of weight x service^2, for each group of classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,6 +223,7 @@ class ServiceSums(ModelTask):
     """Services of a range of jobs, added up without running them."""
 
     weight: Array  # [class]
+    group: Ints  # [class]
 
 
 class PileState(NamedTuple):

@@ -108,7 +108,7 @@ def _service_sums(task: kinds.ServiceSums, state: kinds.ServiceState) -> Piece:
 
     def piece(rows: slice, start: int, stop: int) -> None:
         numbers = (key, task.stream, task.replicas[rows], start, stop)
-        service_sums(task.table, task.weight, *numbers, state.places[rows], state.sums[rows])
+        service_sums(task.table, task.weight, task.group, *numbers, state.places[rows], state.sums[rows])
 
     return piece
 

@@ -8,19 +8,17 @@ from loynes.kernels.reference import BLOCK
 
 
 @compiled
-def service_sums(table, weight, seed, stream, replicas, begin, end, places, sums):
-    """Jobs begin .. end-1 (multiples of BLOCK) of replicas: adds their services, and squares of these, each times the
-    weight of its class, to the rows of `sums`; updates the places of the arrival process."""
+def service_sums(table, weight, group, seed, stream, replicas, begin, end, places, sums):
+    """Jobs begin .. end-1 (multiples of BLOCK) of replicas: adds their services, each times the weight of its class, to
+    the first column of `sums`, and the squares, times the same, to that of the class's group; updates the places of the
+    arrival process."""
     block = new_block(table)
     for r in range(replicas.size):
         x = places[r]
         for first in range(begin, end, BLOCK):
             x = draw_block(table, seed, stream, replicas[r], first, block, x)
-            one, two = 0.0, 0.0
             for j in range(BLOCK):
                 work = weight[block.job_class[j]] * block.service[j]
-                one += work
-                two += work * block.service[j]
-            sums[r, 0] += one
-            sums[r, 1] += two
+                sums[r, 0] += work
+                sums[r, 1 + group[block.job_class[j]]] += work * block.service[j]
         places[r] = x

@@ -47,8 +47,8 @@ FIRST_SAMPLES = 2_000
 LEAST_OBSERVED = 4_096
 # How often a run should see the rarest class, or branch of a law.
 OFTEN = 30
-# How often the long services that bring a part of the second moment of the work: so many times the precision, at most so
-# much. What longer ones bring is left to the controls.
+# How often the long services that bring a part of the second moment of the work: so many times the precision, at most
+# so much. What longer ones bring is left to the controls.
 LONG_SEEN, LONG_PART, MOST_PART = 10, 3.0, 0.1
 # A mean wait below this part of the mean service is as good as none; precision is then relative to it.
 NEGLIGIBLE = 1e-3
