@@ -192,7 +192,7 @@ class Simulate(Question):
         from loynes.stationary.backward import backward_samples
         from loynes.stationary.certificate import Certificate
         from loynes.stationary.majorant import certify
-        from loynes.stationary.perfect import perfect_samples
+        from loynes.stationary.perfect import perfect_samples, within_reach
 
         if math.isnan(judged.threshold.estimate):
             steady = self.model.model_copy(update={"scenario": None})
@@ -200,6 +200,7 @@ class Simulate(Question):
         table, warnings, seed = job_table(self.model, judged.rate), judged.warnings, self.seed
         certificate = certify(self.model, judged.rate, judged.threshold, seed=seed, max_jobs=4e9, context=context)
         ways: dict[str, Any] = {"seed": seed, "first": int(numbers[0]), "engine": context.engine}
+        certificate = within_reach(self.model, table, certificate, DELTA)
         if isinstance(certificate, Certificate):
             batches = perfect_samples(self.model, table, certificate, len(numbers), delta=DELTA, **ways)
         else:

@@ -80,7 +80,8 @@ def certify(
         heavy = far_reaching(job_table(model, rate))
         if isinstance(certificate, Certificate) or not heavy.any():
             return certificate
-    long = choose(job_table(model, rate), model, 1.0 / rate - 1.0 / threshold.low, heavy)
+    spare = 1.0 / rate - 1.0 / threshold.estimate
+    long = choose(job_table(model, rate), model, spare, heavy) if spare > 0 else None
     if long is None:
         return NoCertificate(
             "long services leave no room for an allowance: the rate is too close to the threshold, or services vary "

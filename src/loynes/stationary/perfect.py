@@ -18,9 +18,11 @@ from loynes.kernels.engine import Engine, Ints, Perfect
 from loynes.kernels.reference import BLOCK
 from loynes.model.cluster import Model
 from loynes.stationary.backward import LONGEST, Samples, in_batches
-from loynes.stationary.certificate import Certificate
+from loynes.stationary.certificate import Certificate, NoCertificate
 from loynes.stationary.long_services import residuals_of
 
+# The longest past that a sample may have to begin with: about a second.
+FARTHEST = 1 << 24
 # From a block to the longest past, doubling.
 MOST_ATTEMPTS = (LONGEST // BLOCK).bit_length()
 
@@ -48,6 +50,21 @@ def initial_length(table: JobTable, certificate: Certificate, height: float) -> 
     drained = max(passed - certificate.log_mgf / certificate.theta, 0.1 * passed)
     wanted = 0.5 * height / drained * certificate.block
     return int(BLOCK << max(0, math.floor(math.log2(min(wanted, LONGEST / 4) / BLOCK))))
+
+
+def within_reach(
+    model: Model, table: JobTable, bound: Certificate | NoCertificate, delta: float
+) -> Certificate | NoCertificate:
+    """The certificate, unless samples would have to begin too long ago to be taken."""
+    if isinstance(bound, NoCertificate):
+        return bound
+    jobs = initial_length(table, bound, ceiling(model, bound, delta))
+    if jobs <= FARTHEST:
+        return bound
+    return NoCertificate(
+        f"a sample that may be wrong with probability {delta:g} would have to begin more than {jobs:.2g} jobs ago, as "
+        "services are so long with such a probability; allow a larger --delta, or evaluate by the sandwich"
+    )
 
 
 def perfect_samples(

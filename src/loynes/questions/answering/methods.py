@@ -30,7 +30,7 @@ from loynes.stationary.certificate import Certificate, NoCertificate
 from loynes.stationary.forward import Chains
 from loynes.stationary.long_services import enough_jobs, far_reaching
 from loynes.stationary.majorant import certify
-from loynes.stationary.perfect import perfect_samples
+from loynes.stationary.perfect import perfect_samples, within_reach
 from loynes.stationary.sandwich import Pairs
 from loynes.stationary.sandwich import burn_in as sandwich_burn_in
 from loynes.stationary.service_controls import ServiceControls
@@ -309,7 +309,7 @@ class Methods:
 
     def perfect(self, delta: float) -> Outcome:
         """Backward sandwich; backward samples, a lower bound, where nothing bounds from above."""
-        bound = self._certify()
+        bound = within_reach(self.model, self.table, self._certify(), delta)
         if isinstance(bound, NoCertificate):
             return self._uncertified(self.backward(1, None), bound)
         certificate = replace(bound, distance=Estimate(0.0, 0.0, delta))

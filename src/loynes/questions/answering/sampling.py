@@ -28,7 +28,7 @@ from loynes.results.sample_files import write_parquet, writer_of
 from loynes.stationary.backward import Samples, backward_samples
 from loynes.stationary.certificate import Certificate
 from loynes.stationary.majorant import certify
-from loynes.stationary.perfect import perfect_samples
+from loynes.stationary.perfect import perfect_samples, within_reach
 
 if TYPE_CHECKING:
     from loynes.questions.sample import Sample
@@ -144,8 +144,10 @@ def sampler_of(question: Sample, context: Context) -> Sampler:
     if method == "perfect":
         max_jobs = context.engine.most_jobs if q.max_jobs is None else q.max_jobs
         bound = certify(q.model, judged.rate, judged.threshold, seed=q.seed, max_jobs=max_jobs, context=context)
+        delta = DELTA if q.delta is None else q.delta
+        bound = within_reach(q.model, table, bound, delta)
         if isinstance(bound, Certificate):
-            certificate = replace(bound, distance=Estimate(0.0, 0.0, DELTA if q.delta is None else q.delta))
+            certificate = replace(bound, distance=Estimate(0.0, 0.0, delta))
             why = ""
         else:
             method, why = "backward", bound.why
