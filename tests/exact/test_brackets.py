@@ -191,7 +191,7 @@ def test_what_is_left_a_hull() -> None:
     lower, upper = (tally_of(reserving, *[[[level, level, 2 * level]]] * 2) for level in (0.0, 5.0))
     assert brackets.loss_columns(reserving, needs_of(reserving), (lower, upper)) is None
     own = [alone(reserving, tally).system for tally in (lower, upper)]
-    assert between(reserving, lower, upper).system == bracket(*own)  # type: ignore[type-var]
+    assert between(reserving, lower, upper).system == bracket(own[0], own[1])
 
 
 def test_differences_of_losses() -> None:
