@@ -91,6 +91,7 @@ def test_a_saved_result_is_its_model(tmp_path: Any) -> None:
 def test_schema_describes_the_file() -> None:
     schema = Model.model_json_schema()
     assert set(schema["properties"]) == {
+        "time_unit",
         "name",
         "description",
         "servers",

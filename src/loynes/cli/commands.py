@@ -151,6 +151,7 @@ def _parameters(question: type[Question], switch: str = "") -> Parameters:
 
 def _option(name: str, field: Any, option: Option, prefix: str, panel: str | None) -> Any:
     """No option has a default here: what is not given is left to the question."""
+    from loynes.questions.asking.options import reader_of
     from loynes.questions.asking.question import flag_of
 
     default = option.default or _shown(field.get_default(call_default_factory=True))
@@ -158,8 +159,8 @@ def _option(name: str, field: Any, option: Option, prefix: str, panel: str | Non
     flag, kind = flag_of(name, option), _base(field.annotation)
     if kind is bool and field.default:
         flag = f"{flag}/--no-{flag.removeprefix('--')}"
-    if option.written in ("list", "pairs"):
-        kind = str
+    if option.written in ("list", "pairs") or reader_of(option.unit, None) is not None:
+        kind = str  # what is listed, and times that may have a unit, are read by the question
     many = option.written in ("repeated", "pairs")
     about = typer.Option(flag, metavar=option.metavar, help=help_text, show_default=False, rich_help_panel=panel)
     return Annotated[list[kind] | None, about] if many else Annotated[kind | None, about]  # type: ignore[valid-type]

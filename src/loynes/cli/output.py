@@ -77,8 +77,8 @@ def result(answer: Result, as_json: bool, path: str | None) -> None:
         document(answer.to_dict())
     else:
         tables(*answer.tables)
-        if answer.footer:
-            print(answer.footer)
+        for line in filter(None, (answer.setting, answer.footer)):
+            print(line)
         warn(answer.warnings)
     if path is not None and run_folder(path) is None:  # a run folder has it already
         answer.save(path)

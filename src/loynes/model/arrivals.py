@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pydantic import BeforeValidator, ConfigDict, Field, Strict, ValidationInfo, model_validator
 
 from loynes.model import modulation
-from loynes.model.fields import Finite, NonNegative, Positive, Record
+from loynes.model.fields import Duration, Finite, JobRate, JobRateOrZero, NonNegative, Record
 from loynes.model.laws import ServiceLaw
 from loynes.model.laws.empirical import read_values
 
@@ -37,7 +37,7 @@ Row = tuple[NonNegative, ...]
 class Process(Record):
     """What every arrival process offers."""
 
-    rate: Positive | None = None
+    rate: JobRate | None = None
 
     @property
     @abstractmethod
@@ -114,7 +114,7 @@ class Mmpp(Modulated):
 
     process: Literal["mmpp"] = "mmpp"
     generator: tuple[tuple[Finite, ...], ...] = Field(min_length=1)
-    rates: Row = Field(min_length=1)
+    rates: tuple[JobRateOrZero, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _consistent(self) -> Mmpp:
@@ -158,8 +158,8 @@ class Periodic(Process):
     """
 
     process: Literal["periodic"] = "periodic"
-    cycle: Positive
-    rates: Row = Field(min_length=1, max_length=MOST_SLOTS)
+    cycle: Duration
+    rates: tuple[JobRateOrZero, ...] = Field(min_length=1, max_length=MOST_SLOTS)
     mix: tuple[Row, ...] | None = None
 
     @model_validator(mode="after")
@@ -244,11 +244,23 @@ def _check_sizes(size: ServiceLaw, of: str) -> None:
         raise ValueError(f"size: more than {LARGEST_BATCH} jobs in a {of} are too likely")
 
 
+def _jobs_only(size: Any) -> Any:
+    """Refuse texts among the parameters of a size: it counts jobs, and has no unit of time."""
+    if isinstance(size, dict):
+        for name, value in size.items():
+            if name not in ("law", "name", "file") and isinstance(value, str):
+                raise ValueError(f"{name} = {value!r}: a number of jobs is meant, not a time")
+    return size
+
+
+Size = Annotated[ServiceLaw, BeforeValidator(_jobs_only)]
+
+
 class Batch(Process):
     """Jobs that come together: `of` says when, `size` how many (a law, rounded up to whole jobs)."""
 
     process: Literal["batch"] = "batch"
-    size: ServiceLaw
+    size: Size
     of: Single = Poisson()
 
     @model_validator(mode="after")
@@ -280,7 +292,7 @@ class Sessions(Process):
     """
 
     process: Literal["sessions"] = "sessions"
-    size: ServiceLaw
+    size: Size
     gap: ServiceLaw
     of: Single
     repeat: Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)] = 0.0

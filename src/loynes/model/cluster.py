@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Strict, Tag, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Strict, Tag, model_validator
 
 from loynes.errors import ModelError
 from loynes.model.arrivals import Arrivals, Modulated, Poisson, Sessions, Single
@@ -28,6 +28,7 @@ from loynes.model.fields import (
 from loynes.model.laws import ServiceLaw
 from loynes.model.scenario import Change, check_scenario
 from loynes.model.streams import Chain, PhaseMix, chain_of, mix_of, together
+from loynes.model.units import unit_named
 
 # One 64-bit word a server and replica: beyond this a dense vector no longer fits anywhere sensible.
 MOST_SERVERS = 1_000_000
@@ -36,8 +37,13 @@ MOST_SERVERS = 1_000_000
 UNSAID = -1.0
 
 # Keys that are left out of a model's content where they say nothing.
-OPTIONAL = ("servers", "resources", "discipline", "scenario")
+OPTIONAL = ("servers", "resources", "discipline", "scenario", "time_unit")
 
+# What one unit of time is, where the model says.
+TimeUnit = Annotated[
+    Literal["milliseconds", "seconds", "minutes", "hours", "days", "weeks", "years"],
+    BeforeValidator(lambda given: unit_named(given) if isinstance(given, str) else given),
+]
 Text = Annotated[str, Strict()]
 Name = Annotated[str, Strict(), Field(min_length=1)]
 
@@ -102,6 +108,7 @@ class Model(Record):
 
     name: Text | None = None
     description: Text | None = None
+    time_unit: TimeUnit | None = None
     one_kind: Annotated[Count, Field(le=MOST_SERVERS)] | None = Field(None, alias="servers")
     resources: Annotated[dict[Name, Annotated[Count, Field(le=MOST_SERVERS)]], Field(min_length=1)] | None = None
     discipline: Literal["fcfs", "reserving", "random"] | None = None

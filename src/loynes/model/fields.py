@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Strict,
+    ValidationInfo,
+    WithJsonSchema,
+)
+
+from loynes.model.units import rate_in, time_in
 
 # Squares of times, and sums of them, must stay finite numbers.
 SMALLEST, LARGEST = 1e-100, 1e100
@@ -30,6 +41,31 @@ NonNegative = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False), After
 Finite = Annotated[
     float, Strict(), Field(allow_inf_nan=False), AfterValidator(lambda x: -in_range(-x) if x < 0 else in_range(x))
 ]
+
+
+def time_unit_of(info: ValidationInfo) -> str | None:
+    """The unit of the model that is being read."""
+    return (info.context or {}).get("time_unit")
+
+
+def _time(value: object, info: ValidationInfo) -> object:
+    return time_in(value, time_unit_of(info)) if isinstance(value, str) else value
+
+
+def _rate(value: object, info: ValidationInfo) -> object:
+    return rate_in(value, time_unit_of(info)) if isinstance(value, str) else value
+
+
+def _or_text(lowest: str, like: str) -> WithJsonSchema:
+    return WithJsonSchema({"anyOf": [{"type": "number", lowest: 0}, {"type": "string", "examples": [like]}]})
+
+
+# Times and rates, in the model's own unit or as texts: "4 min", "30 per hour".
+Duration = Annotated[Positive, BeforeValidator(_time), _or_text("exclusiveMinimum", "4 min")]
+DurationOrZero = Annotated[NonNegative, BeforeValidator(_time), _or_text("minimum", "4 min")]
+JobRate = Annotated[Positive, BeforeValidator(_rate), _or_text("exclusiveMinimum", "30 per hour")]
+JobRateOrZero = Annotated[NonNegative, BeforeValidator(_rate), _or_text("minimum", "30 per hour")]
+
 Count = Annotated[int, Strict(), Field(ge=1)]
 Whole = Annotated[int, Strict(), Field(ge=0)]
 Probability = Annotated[float, Strict(), Field(gt=0, le=1, allow_inf_nan=False), AfterValidator(_not_too_rare)]
@@ -53,12 +89,17 @@ def check_sum_to_one(what: str, values: tuple[float, ...]) -> None:
         raise ValueError(f"{what} must sum to 1, they sum to {total:.12g}")
 
 
-def one_of(data: Any, name: str, other: str, convert: Callable[[float, dict[str, Any]], Any]) -> Any:
-    """Accept `other` in place of the canonical field `name`, converted; both at once are refused."""
+def one_of(
+    data: Any, name: str, other: str, convert: Callable[[float, dict[str, Any]], Any], read: Callable[[str], float]
+) -> Any:
+    """Accept `other` in place of the canonical field `name`, converted; both at once are refused.
+
+    read: what makes a number of a text.
+    """
     if isinstance(data, dict) and other in data:
         if name in data:
             raise ValueError(f"give {name} or {other}, not both")
-        value = data[other]
+        value = read(data[other]) if isinstance(data[other], str) else data[other]
         if isinstance(value, bool) or not isinstance(value, int | float) or not (SMALLEST <= value <= LARGEST):
             raise ValueError(f"{other} = {value!r} must be a finite number above 0")
         data = {k: v for k, v in data.items() if k != other} | {name: convert(value, data)}

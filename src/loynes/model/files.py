@@ -18,6 +18,7 @@ from loynes.model.cluster import Model
 from loynes.model.fields import BY_RESOURCE, NUMBER, SHARE
 from loynes.model.foreign import from_mjqm, from_mjsre, is_mjqm, is_mjsre
 from loynes.model.laws.scipy_stats import from_scipy, is_frozen
+from loynes.model.units import unit_named
 
 
 def builtin_names() -> list[str]:
@@ -52,9 +53,17 @@ def load(source: str | Path | Mapping[str, Any] | Model, changes: Iterable[str] 
     for change in changes:
         _apply(document, change)
     try:
-        return Model.model_validate(document, context={"folder": folder})
+        return Model.model_validate(document, context={"folder": folder, "time_unit": _time_unit(document)})
     except ValidationError as error:
         raise ModelError(_one_line(origin, error)) from None
+
+
+def _time_unit(document: Mapping[str, Any]) -> str | None:
+    """The unit that times in the document are converted to; a word that is none is refused with the other mistakes."""
+    try:
+        return unit_named(str(document["time_unit"])) if document.get("time_unit") else None
+    except ValueError:
+        return "seconds"
 
 
 def _plain(value: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field, Strict, Tag, model_validator
 
-from loynes.model.fields import BY_RESOURCE, NUMBER, SHARE, NonNegative, Positive, Record, Whole
+from loynes.model.fields import BY_RESOURCE, NUMBER, SHARE, Duration, DurationOrZero, NonNegative, Record, Whole
 
 
 def _tag(value: object) -> str:
@@ -35,8 +35,8 @@ class Change(Record):
     """
 
     name: Annotated[str, Strict(), Field(min_length=1)] | None = None
-    since: NonNegative = Field(alias="from")
-    until: Positive | None = None
+    since: DurationOrZero = Field(alias="from")
+    until: Duration | None = None
     rate_factor: NonNegative = 1.0
     lost: Lost = 0
     how: Literal["drained", "failed"] = "drained"

@@ -75,7 +75,7 @@ class AskPlan(Question):
     max_jobs: options.MaxJobs = None
 
     def answer(self, context: Context) -> Plan:
-        objectives = objectives_of(self.slo, [c.label for c in self.model.classes])
+        objectives = objectives_of(self.slo, [c.label for c in self.model.classes], self.model.time_unit)
         axis = _axis(self.model, self.vary, self.rate, self.most, self.seed, context)
         for one in objectives:
             why = one.unreachable(self.model, axis.rate if axis.rate is not None else 0.0)
@@ -233,9 +233,16 @@ def _searched(axis: Axis, judge: Judge, objectives: tuple[Objective, ...], confi
     if axis.vary != "rate" and k < axis.last:
         further = judge(k + 1, fresh, 1.0 - confidence, 1).result
     fails = None if failing is None else failing.result
-    beside = [[None if side is None else one.value(side) for side in (fails, further)] for one in objectives]
     goals = tuple(
-        Goal(one.text, one.bound, one.value(meets), *values) for one, values in zip(objectives, beside, strict=True)
+        Goal(
+            one.text,
+            one.bound,
+            one.value(meets),
+            None if fails is None else one.value(fails),
+            None if further is None else one.value(further),
+            one.metric.unit,
+        )
+        for one in objectives
     )
     warnings: tuple[str, ...] = ()
     if meets.certificate is None:

@@ -13,6 +13,7 @@ from loynes.errors import UsageError
 from loynes.execution.context import Context
 from loynes.questions.asking.options import Option, texts_of
 from loynes.questions.asking.resampled import MOST_COPIES, OnResamples
+from loynes.results.quantity import LOG_UNIT
 from loynes.results.records.log_plan import LogGoal, LogPlan, TriedValue
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class PlanLog(OnResamples):
         from loynes.questions.answering.resampling import LogRunner
 
         runner = LogRunner(self, context)
-        objectives = objectives_of(self.slo, runner.names)
+        objectives = objectives_of(self.slo, runner.names, LOG_UNIT)
         search = Search(self, runner, objectives, context)
         answer = search.first(self.probability)
         if self.probability < NEARLY_SURE:

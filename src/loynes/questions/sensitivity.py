@@ -68,7 +68,7 @@ class AskSensitivity(Question):
     def answer(self, context: Context) -> Sensitivity:
         from loynes.questions.answering.paired import PairedRuns
 
-        target = target_of(self.objective, [c.label for c in self.model.classes])
+        target = target_of(self.objective, [c.label for c in self.model.classes], self.model.time_unit)
         shared = ("rate", "load", "precision", "samples", "replicas", "confidence", "max_jobs", "seed", "backend")
         question = Evaluate.of(self.model, exceeds=target.exceeds, **{name: getattr(self, name) for name in shared})
         runs = PairedRuns(evaluated(question, _part(context, 0)), target)
@@ -86,6 +86,7 @@ class AskSensitivity(Question):
             threshold=result.threshold,
             objective=target.text,
             label=_label(target),
+            unit=target.metric.unit,
             grows=target.metric.grows,
             base=target.value(result),
             effects=by_size(effects),

@@ -10,6 +10,7 @@ from loynes.errors import UsageError
 from loynes.execution.context import Context
 from loynes.questions.asking.options import Option
 from loynes.questions.asking.resampled import OnResamples
+from loynes.results.quantity import LOG_UNIT
 from loynes.results.records.sensitivity import Effect, Kind, LogSensitivity, by_size
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class SensitivityLog(OnResamples):
         from loynes.questions.answering.resampling import LogRunner, log_of
 
         runner = LogRunner(self, context)
-        target = target_of(self.objective, runner.names)
+        target = target_of(self.objective, runner.names, LOG_UNIT)
         if target.metric.name in IDLE:
             raise UsageError(
                 f"objective {self.objective!r}: idle servers are those that are not busy; take busy_servers"
@@ -84,6 +85,7 @@ class SensitivityLog(OnResamples):
             subject=Path(self.subject).name,
             model=log_of(runner.recorded, own.case.servers),
             objective=target.text,
+            unit=target.metric.unit,
             label=target.metric.label + (f" of {target.of}" if target.of else ""),
             grows=target.metric.grows,
             base=base,

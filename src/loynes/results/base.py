@@ -21,6 +21,7 @@ from loynes.errors import LoynesError, UsageError
 from loynes.model.cluster import Model
 from loynes.results import records
 from loynes.results.files import check_writable, is_file_path, is_picture, whole_file, write_text
+from loynes.results.quantity import UNNAMED, quantity, rate_text, time_text
 from loynes.results.table import Table
 
 if TYPE_CHECKING:
@@ -39,6 +40,13 @@ Nested = PlainSerializer(lambda result: None if result is None else result.to_di
 Seconds = Annotated[float, BeforeValidator(lambda value: math.nan if value is None else value)]
 # Keys of what may differ between two runs of the same question.
 TIMINGS = ("seconds", "read_seconds")
+
+# Disciplines and policies in words.
+ORDERS = {
+    "fcfs": "strict first come, first served",
+    "reserving": "first come, first served, what the job ahead does not take free for others (reserving)",
+    "random": "first come, first served, servers drawn at random (random)",
+}
 
 RUN, RESULT, TIMING, MODEL = "run.json", "result.json", "timing.json", "model.toml"
 
@@ -75,6 +83,28 @@ class Result:
         raise NotImplementedError
 
     @property
+    def time_unit(self) -> str | None:
+        """The unit of all times in it; None where the model does not say."""
+        model = getattr(self, "model", None)
+        return model.time_unit if isinstance(model, Model) else None
+
+    def in_time(self, value: object) -> object:
+        """A time as a cell of a table: with the unit it reads best in."""
+        return quantity(value, "time", self.time_unit)
+
+    def in_rate(self, value: object) -> object:
+        """The same of a rate."""
+        return quantity(value, "jobs/time", self.time_unit)
+
+    def time_words(self, value: float, digits: int = 4) -> str:
+        """A time in a sentence."""
+        return time_text(value, self.time_unit, digits)
+
+    def rate_words(self, value: float, digits: int = 6) -> str:
+        """A rate in a sentence."""
+        return rate_text(value, self.time_unit, digits)
+
+    @property
     def summary(self) -> Table:
         """The answer as a table."""
         raise NotImplementedError
@@ -88,6 +118,15 @@ class Result:
     def footer(self) -> str:
         """How it was obtained, in a line or a few."""
         return ""
+
+    @property
+    def setting(self) -> str:
+        """Who is served next, and what times are in where no unit is named: said once with every answer."""
+        model, policy = getattr(self, "model", None), getattr(self, "policy", None)
+        if isinstance(model, Model) and policy in (None, "fcfs"):
+            policy = model.order
+        words = [] if policy is None else [ORDERS.get(policy, f"policy {policy}")]
+        return "; ".join([*words, *([f"times in {UNNAMED}"] if self.time_unit is None else [])])
 
     @property
     def flat(self) -> Table:
@@ -104,6 +143,8 @@ class Result:
         data: dict[str, Any] = {"command": self.command} | _adapter(type(self)).dump_python(self, mode="json")
         if data["seed"] is None:
             del data["seed"]
+        if self.time_unit is not None:
+            data["time_unit"] = self.time_unit
         return _plain(data | {name: getattr(self, name) for name in self.derived}, self.optional)  # type: ignore[no-any-return]
 
     @classmethod
@@ -119,11 +160,19 @@ class Result:
             import pandas
         except ImportError:
             raise UsageError("data frames need pandas: pip install pandas") from None
-        return pandas.DataFrame(list(self.tidy.numbers.rows), columns=list(self.tidy.numbers.columns))
+        table = self._with_unit(self.tidy)
+        return pandas.DataFrame(list(table.rows), columns=list(table.columns))
 
     def to_arrow(self) -> pyarrow.Table:
         """The tidy table as an Arrow table."""
-        return self.tidy.numbers.to_arrow()
+        return self._with_unit(self.tidy).to_arrow()
+
+    def _with_unit(self, table: Table) -> Table:
+        """Plain numbers, and the unit of times beside them where it is known."""
+        plain, unit = table.numbers, self.time_unit
+        if unit is None:
+            return plain
+        return Table(plain.title, (*plain.columns, "time_unit"), tuple((*row, unit) for row in plain.rows))
 
     def save(self, path: str | Path) -> None:
         """A .json, .csv, .parquet, .html, .png, .svg or .pdf file, by the ending of its path, else a run folder."""
@@ -133,9 +182,9 @@ class Result:
             case ".json":
                 write_text(target, self.to_json())
             case ".csv":
-                write_text(target, self.flat.to_csv())
+                write_text(target, self._with_unit(self.flat).to_csv())
             case ".parquet":
-                write_parquet(self.tidy, target)
+                write_parquet(self._with_unit(self.tidy), target)
             case ".html":
                 self.report(target)
             case _ if is_picture(target):

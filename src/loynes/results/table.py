@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from loynes.errors import UsageError
 from loynes.estimate import Estimate, number_text
+from loynes.results.quantity import Quantity
 
 if TYPE_CHECKING:
     import pyarrow
@@ -51,12 +52,13 @@ class Table:
     @property
     def numbers(self) -> Table:
         """The same with plain numbers: an estimate becomes three columns, name, name_low and name_high."""
-        wide = [any(isinstance(row[i], Estimate) for row in self.rows) for i in range(len(self.columns))]
+        plain = [[cell.value if isinstance(cell, Quantity) else cell for cell in row] for row in self.rows]
+        wide = [any(isinstance(row[i], Estimate) for row in plain) for i in range(len(self.columns))]
         columns: list[str] = []
         for column, is_wide in zip(self.columns, wide, strict=True):
             columns += [column, f"{column}_low", f"{column}_high"] if is_wide else [column]
         rows = []
-        for row in self.rows:
+        for row in plain:
             cells: list[Any] = []
             for cell, is_wide in zip(row, wide, strict=True):
                 if isinstance(cell, Estimate):

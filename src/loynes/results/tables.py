@@ -7,8 +7,10 @@ from typing import Any
 
 from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS, System, Waits
-from loynes.estimators.metrics import leaves, metric, tail
+from loynes.estimators.metrics import Metric, leaves, metric, tail
+from loynes.results.quantity import per_time, quantity, time_text
 from loynes.results.table import Table
+from loynes.stationary.certificate import Certificate
 
 TIDY = ("class", "metric", "estimate", "low", "high")
 # The metrics of a class that tables of waits show.
@@ -20,11 +22,21 @@ def everyone(overall: Waits, classes: Mapping[str, Waits]) -> dict[str, Waits]:
     return {ALL_JOBS: overall, **classes}
 
 
-def wait_columns(waits: Waits, *, response: bool = True) -> dict[str, Estimate]:
-    """Head -> value of what a table of waits shows of a class, P(wait > x) where it was asked for."""
-    chosen = [metric(name) for name in SHOWN] + [tail(x) for x in waits.exceeds]
-    chosen += [metric("response.mean")] if response else []
-    return {one.column: one.get(waits) for one in chosen}
+def shown_metrics(waits: Waits) -> list[Metric]:
+    """What a table of waits shows of a class, P(wait > x) where it was asked for."""
+    return [*map(metric, SHOWN), *map(tail, waits.exceeds), metric("response.mean")]
+
+
+def wait_columns(waits: Waits, time_unit: str | None) -> dict[str, object]:
+    """Head -> cell of what a table of waits shows of a class."""
+    chosen = shown_metrics(waits)
+    return {in_words(one, time_unit): quantity(one.get(waits), one.unit, time_unit) for one in chosen}
+
+
+def in_words(one: Metric, time_unit: str | None) -> str:
+    """A metric as the head of a column; the x of P(wait > x) with its unit."""
+    x = one.name.removeprefix("wait>")
+    return one.column if time_unit is None or x == one.name else f"wait > {time_text(float(x), time_unit)}"
 
 
 def tidy_table(title: str, overall: Waits, classes: Mapping[str, Waits], system: System) -> Table:
@@ -34,6 +46,13 @@ def tidy_table(title: str, overall: Waits, classes: Mapping[str, Waits], system:
 
 def tidy_rows(values: Iterable[tuple[str, str, Estimate]]) -> list[tuple[Any, ...]]:
     return [(name, metric_name, *vars(value).values()) for name, metric_name, value in values]
+
+
+def figures_of(certificate: Certificate, time_unit: str | None) -> list[tuple[str, Any]]:
+    """Quantity and value of a certificate, with units where there are some."""
+    return [
+        (name, per_time(value, time_unit) if name.startswith("theta") else value) for name, value in certificate.figures
+    ]
 
 
 def system_table(system: System, *more: tuple[str, Any]) -> Table:

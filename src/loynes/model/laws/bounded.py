@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import model_validator
 
-from loynes.model.fields import NonNegative, Positive
+from loynes.model.fields import Duration, DurationOrZero
 from loynes.model.laws.law import Array, Law
 from loynes.model.laws.recipes import Recipe
 
@@ -17,7 +17,7 @@ class Deterministic(Law):
     """Always the same value."""
 
     law: Literal["deterministic"] = "deterministic"
-    value: Positive
+    value: Duration
 
     @property
     def mean(self) -> float:
@@ -45,8 +45,8 @@ class Uniform(Law):
     """Uniform on [low, high]."""
 
     law: Literal["uniform"] = "uniform"
-    low: NonNegative
-    high: Positive
+    low: DurationOrZero
+    high: Duration
 
     @model_validator(mode="after")
     def _ordered(self) -> Uniform:

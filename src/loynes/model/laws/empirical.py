@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import ConfigDict, Field, Strict, ValidationInfo, model_validator
 
-from loynes.model.fields import LARGEST, SMALLEST
+from loynes.model.fields import LARGEST, SMALLEST, time_unit_of
 from loynes.model.laws.bounded import Deterministic
 from loynes.model.laws.law import Array, Law
 from loynes.model.laws.recipes import Recipe
+from loynes.model.units import time_in
 
 MOST_VALUES = 1_000_000
 
@@ -24,11 +25,14 @@ MOST_VALUES = 1_000_000
 Number = Annotated[float, Strict()]
 
 
-def _lists(data: Any) -> Any:
-    """Arrays as plain lists."""
+def _lists(data: Any, info: ValidationInfo) -> Any:
+    """Arrays as plain lists, and values that are texts ("4 min") as numbers."""
     if not isinstance(data, dict):
         return data
-    return {key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in data.items()}
+    data = {key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in data.items()}
+    if isinstance(values := data.get("values"), list | tuple):
+        data["values"] = [time_in(v, time_unit_of(info)) if isinstance(v, str) else v for v in values]
+    return data
 
 
 def _checked(what: str, values: Sequence[float], smallest: float) -> Array:
@@ -93,7 +97,7 @@ class Empirical(PiecewiseLinear):
     @model_validator(mode="before")
     @classmethod
     def _read(cls, data: Any, info: ValidationInfo) -> Any:
-        data = _lists(data)
+        data = _lists(data, info)
         if not isinstance(data, dict) or "file" not in data:
             return data
         if "values" in data or "weights" in data:
@@ -163,8 +167,8 @@ class Quantiles(PiecewiseLinear):
 
     @model_validator(mode="before")
     @classmethod
-    def _plain(cls, data: Any) -> Any:
-        return _lists(data)
+    def _plain(cls, data: Any, info: ValidationInfo) -> Any:
+        return _lists(data, info)
 
     @model_validator(mode="after")
     def _ordered(self) -> Quantiles:

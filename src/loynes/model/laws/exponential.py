@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, model_validator
 
-from loynes.model.fields import Count, Positive, Probability, check_sum_to_one, either, one_of
+from loynes.model.fields import Count, Duration, Probability, check_sum_to_one, either, one_of, time_unit_of
 from loynes.model.laws.law import Array, Law, at_least_zero
 from loynes.model.laws.phases import Phases
 from loynes.model.laws.recipes import Recipe
+from loynes.model.units import rate_in
 
 
 class Exponential(Law):
@@ -22,12 +24,13 @@ class Exponential(Law):
     model_config = either("mean", "rate")
 
     law: Literal["exponential"] = "exponential"
-    mean: Positive
+    mean: Duration
 
     @model_validator(mode="before")
     @classmethod
-    def _accept_rate(cls, data: Any) -> Any:
-        return one_of(data, "mean", "rate", lambda rate, _: 1.0 / rate)
+    def _accept_rate(cls, data: Any, info: ValidationInfo) -> Any:
+        read = partial(rate_in, unit=time_unit_of(info))
+        return one_of(data, "mean", "rate", lambda rate, _: 1.0 / rate, read)
 
     @property
     def variance(self) -> float:
@@ -89,7 +92,7 @@ class Erlang(GammaShaped):
 
     law: Literal["erlang"] = "erlang"
     phases: Count
-    mean: Positive
+    mean: Duration
 
     @property
     def _shape(self) -> float:
@@ -105,7 +108,7 @@ class Hyperexponential(Law):
 
     law: Literal["hyperexponential"] = "hyperexponential"
     probabilities: tuple[Probability, ...] = Field(min_length=1)
-    means: tuple[Positive, ...] = Field(min_length=1)
+    means: tuple[Duration, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _matched(self) -> Hyperexponential:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, field_validator
 
-from loynes.model.fields import NonNegative, Positive
+from loynes.model.fields import Duration, NonNegative
 from loynes.model.laws.bounded import Deterministic
 from loynes.model.laws.exponential import Erlang, Exponential
 from loynes.model.laws.law import Composed, Law
@@ -28,7 +28,7 @@ class Fit(Composed):
     """
 
     law: Literal["fit"] = "fit"
-    mean: Positive
+    mean: Duration
     cv: Annotated[NonNegative, Field(le=MOST_VARIATION)]
 
     @field_validator("cv")

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, model_validator
 
-from loynes.model.fields import Positive, either, one_of
+from loynes.model.fields import Duration, Positive, either, one_of, time_unit_of
 from loynes.model.laws.law import Array, Law
 from loynes.model.laws.recipes import Recipe
+from loynes.model.units import time_in
 
 
 class BoundedPareto(Law):
     """Pareto of the given shape cut to [low, high]: P(X > x) proportional to x^-shape - high^-shape."""
 
     law: Literal["bounded_pareto"] = "bounded_pareto"
-    low: Positive
-    high: Positive
+    low: Duration
+    high: Duration
     shape: Positive
 
     @model_validator(mode="after")
@@ -73,16 +75,16 @@ class Pareto(Law):
 
     law: Literal["pareto"] = "pareto"
     shape: Annotated[Positive, Field(gt=1)]
-    mean: Positive
+    mean: Duration
 
     @model_validator(mode="before")
     @classmethod
-    def _accept_low(cls, data: Any) -> Any:
+    def _accept_low(cls, data: Any, info: ValidationInfo) -> Any:
         def mean_of(low: float, given: dict[str, Any]) -> Any:
             shape = given.get("shape")
             return low * shape / (shape - 1) if isinstance(shape, int | float) and shape > 1 else low
 
-        return one_of(data, "mean", "low", mean_of)
+        return one_of(data, "mean", "low", mean_of, partial(time_in, unit=time_unit_of(info)))
 
     @property
     def low(self) -> float:

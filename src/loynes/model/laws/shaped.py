@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import Field, field_validator
 
-from loynes.model.fields import Positive
+from loynes.model.fields import Duration, Positive
 from loynes.model.laws.exponential import GammaShaped
 from loynes.model.laws.law import Array, Law, at_least_zero
 from loynes.model.laws.recipes import Recipe
@@ -20,7 +20,7 @@ class Gamma(GammaShaped):
 
     law: Literal["gamma"] = "gamma"
     shape: Positive
-    mean: Positive
+    mean: Duration
 
     @property
     def _shape(self) -> float:
@@ -32,7 +32,7 @@ class Weibull(Law):
 
     law: Literal["weibull"] = "weibull"
     shape: Positive
-    mean: Positive
+    mean: Duration
 
     @property
     def scale(self) -> float:
@@ -72,7 +72,7 @@ class Lognormal(Law):
     """exp of a normal variable, given by the mean and the coefficient of variation of the lognormal itself."""
 
     law: Literal["lognormal"] = "lognormal"
-    mean: Positive
+    mean: Duration
     cv: Annotated[Positive, Field(le=1e6)]
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import model_validator
 
-from loynes.model.fields import NonNegative, Positive
+from loynes.model.fields import Duration, DurationOrZero
 from loynes.model.laws.law import Array, Law, leaves
 from loynes.model.laws.quantile_moments import moments
 from loynes.model.laws.recipes import Recipe
@@ -25,8 +25,8 @@ class Truncated(Law):
 
     law: Literal["truncated"] = "truncated"
     of: ServiceLaw
-    low: NonNegative | None = None
-    high: Positive | None = None
+    low: DurationOrZero | None = None
+    high: Duration | None = None
 
     @model_validator(mode="after")
     def _keeps_something(self) -> Truncated:
@@ -131,7 +131,7 @@ class Shifted(Law):
 
     law: Literal["shifted"] = "shifted"
     of: ServiceLaw
-    by: Positive
+    by: Duration
 
     @cached_property
     def parts(self) -> tuple[tuple[float, Law], ...]:

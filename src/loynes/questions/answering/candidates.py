@@ -29,6 +29,7 @@ from loynes.model import Model, load
 from loynes.questions.answering.orders import Order
 from loynes.questions.answering.resampling import LogRunner
 from loynes.questions.evaluate_log import EvaluateLog
+from loynes.results.quantity import LOG_UNIT
 from loynes.results.records.fitted import CheckedMetric
 from loynes.traces.burstiness import burstiness
 from loynes.traces.modelling import arrival_table_of, class_tables, cycle_table, more_phases, session_table
@@ -85,7 +86,9 @@ def fitted_to(trace: Trace, name: str, servers: int, classes: int, law: str, des
     arrivals = arrivals_named(name, trace, group)
     if "mix" in arrivals:  # which says the classes' probabilities, too
         tables = [{key: value for key, value in one.items() if key != "probability"} for one in tables]
-    return Fitted(load(describe | {"servers": servers, "arrivals": arrivals, "classes": tables}), group)
+    return Fitted(
+        load(describe | {"time_unit": LOG_UNIT, "servers": servers, "arrivals": arrivals, "classes": tables}), group
+    )
 
 
 @dataclass(frozen=True)

@@ -20,12 +20,13 @@ from loynes.estimators.measures import System, Waits
 from loynes.estimators.metrics import Metric, metrics, tail
 from loynes.model import Model
 from loynes.model.laws import Law
+from loynes.model.units import time_in
 
-_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-_WHOLE = re.compile(rf"(?P<left>.+?)\s*(?P<sign><=|>=|<|>|=)\s*(?P<bound>{_NUMBER})\s*")
+# The last sign before the bound; P(wait > x) has one of its own, inside.
+_WHOLE = re.compile(r"(?P<left>.+[^<>=\s])\s*(?P<sign><=|>=|<|>|=)\s*(?P<bound>[^<>=]+?)\s*")
 # stat(what[class]), P(wait[class] > x), name[class]
 _STAT = re.compile(r"(?P<stat>[a-z]\w*(?:\.\d+)?)\s*\(\s*(?P<what>\w+)\s*(?:\[(?P<of>.+)\])?\s*\)")
-_TAIL = re.compile(rf"P\s*\(\s*wait\s*(?:\[(?P<of>.+)\])?\s*>\s*(?P<x>{_NUMBER})\s*\)")
+_TAIL = re.compile(r"P\s*\(\s*wait\s*(?:\[(?P<of>.+)\])?\s*>\s*(?P<x>[^()]+?)\s*\)")
 _NAME = re.compile(r"(?P<name>\w+)\s*(?:\[(?P<of>.+)\])?")
 
 
@@ -132,17 +133,20 @@ def _spelled(metric: Metric) -> str:
     return f"{stat}({what})" if stat else what
 
 
-def objectives_of(texts: Iterable[str], classes: Sequence[str]) -> tuple[Objective, ...]:
-    """Read objectives about these classes; a wrong one is refused with what would be right."""
-    objectives = tuple(_read(text, classes) for text in texts)
+def objectives_of(texts: Iterable[str], classes: Sequence[str], time_unit: str | None = None) -> tuple[Objective, ...]:
+    """Read objectives about these classes; a wrong one is refused with what would be right.
+
+    time_unit: that of the model or log; bounds that are times may then have a unit: p95(wait) <= 1h.
+    """
+    objectives = tuple(_read(text, classes, time_unit) for text in texts)
     if not objectives:
         raise UsageError(f"no objective: give --slo 'p95(wait) <= 600' (possible: {possible()})")
     return objectives
 
 
-def target_of(text: str, classes: Sequence[str]) -> Target:
+def target_of(text: str, classes: Sequence[str], time_unit: str | None = None) -> Target:
     """Read what is wanted without a bound: mean(wait), p95(wait[T1]), P(wait > 60), hol_loss."""
-    metric, of, exceeds, _ = _metric(text, text.strip(), None)
+    metric, of, exceeds, _ = _metric(text, text.strip(), None, time_unit)
     _check_class(text, of, classes)
     return Target(" ".join(text.split()), metric, of, exceeds)
 
@@ -152,12 +156,23 @@ def _check_class(text: str, of: str, classes: Sequence[str]) -> None:
         raise UsageError(f"objective {text!r}: no class {of!r}; there are {', '.join(classes)}")
 
 
-def _read(text: str, classes: Sequence[str]) -> Objective:
+def _number(text: str, given: str, unit: str, time_unit: str | None) -> float:
+    """A bound or an x as a number: of a time with or without a unit, of a probability perhaps in percent."""
+    try:
+        if unit == "time":
+            return time_in(given.strip(), time_unit)
+        percent = given.rstrip().endswith("%") and unit in ("probability", "share")
+        return float(given.rstrip().rstrip("%")) / 100.0 if percent else float(given)
+    except ValueError as error:
+        why = f": {error}" if unit == "time" else f": {given.strip()!r} is no number"
+        raise UsageError(f"objective {text!r}{why}") from None
+
+
+def _read(text: str, classes: Sequence[str], time_unit: str | None) -> Objective:
     whole = _WHOLE.fullmatch(text.strip())
     if whole is None:
         raise UsageError(f"objective {text!r}: must be written like 'p95(wait) <= 600' or 'mean(wait[T1]) <= 5'")
-    bound = float(whole["bound"])
-    metric, of, exceeds, bound = _metric(text, whole["left"].strip(), bound)
+    metric, of, exceeds, bound = _metric(text, whole["left"].strip(), whole["bound"], time_unit)
     _check_class(text, of, classes)
     if not metric.grows:
         raise UsageError(
@@ -173,14 +188,20 @@ def _read(text: str, classes: Sequence[str]) -> Objective:
     return Objective(" ".join(text.split()), metric, of, bound, exceeds)
 
 
-def _metric(text: str, left: str, bound: float | None) -> tuple[Metric, str, tuple[float, ...], float]:
+def _metric(
+    text: str, left: str, given: str | None, time_unit: str | None
+) -> tuple[Metric, str, tuple[float, ...], float]:
     """The metric that the left side names, its class, what to ask for, and the bound of that metric, if it has one."""
+
+    def bound(unit: str) -> float:
+        return math.inf if given is None else _number(text, given, unit, time_unit)
+
     known = {_spelled(metric): metric for metric in metrics()}
     if form := _TAIL.fullmatch(left):
-        x = float(form["x"])
+        x = _number(text, form["x"], "time", time_unit)
         if x < 0:
             raise UsageError(f"objective {text!r}: a wait is never below 0")
-        return tail(x), (form["of"] or "").strip(), (x,), math.inf if bound is None else bound
+        return tail(x), (form["of"] or "").strip(), (x,), bound("probability")
     form = _STAT.fullmatch(left)
     spelled = f"{form['stat']}({form['what']})" if form else ""
     if form is None and (form := _NAME.fullmatch(left)):
@@ -189,18 +210,19 @@ def _metric(text: str, left: str, bound: float | None) -> tuple[Metric, str, tup
         of = (form["of"] or "").strip()
         if of and known[spelled].of == "system":
             raise UsageError(f"objective {text!r}: {spelled} is of the whole cluster, not of a class")
-        return known[spelled], of, (), math.inf if bound is None else bound
+        return known[spelled], of, (), bound(known[spelled].unit)
     if form is not None and re.fullmatch(r"p\d+(\.\d+)?\(\w+\)", spelled):
         q = float(form["stat"][1:])
         if not 0 < q < 100:
             raise UsageError(f"objective {text!r}: a percentile lies between 0 and 100")
-        if form["what"] != "wait" or bound is None:
+        if form["what"] != "wait" or given is None:
             there = [name for name in known if name.endswith(f"({form['what']})")]
             what = "waits" if form["what"] == "wait" else "responses"
             raise UsageError(f"objective {text!r}: of {what} there are {', '.join(there)}")
         # The q-th percentile is at most x if and only if no more than 1 - q wait longer than x.
-        return tail(bound), (form["of"] or "").strip(), (bound,), 1.0 - q / 100.0
-    all_of_them = possible() if bound is not None else f"{', '.join(known)}, P(wait > x); of a class: p95(wait[NAME])"
+        x = bound("time")
+        return tail(x), (form["of"] or "").strip(), (x,), 1.0 - q / 100.0
+    all_of_them = possible() if given is not None else f"{', '.join(known)}, P(wait > x); of a class: p95(wait[NAME])"
     raise UsageError(f"objective {text!r}: {left!r} is not known; there are {all_of_them}")
 
 

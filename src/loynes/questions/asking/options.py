@@ -7,14 +7,16 @@ signature, the command line's options, what a run folder stores, and the command
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, PlainSerializer
 
 from loynes.model.fields import LARGEST, SMALLEST
+from loynes.model.units import SECONDS, rate_in, time_in
 
 # How an option is written: as one value; repeated; as a list (a,b,c or first:last:step); as repeated NAME=VALUE.
 Written = Literal["value", "repeated", "list", "pairs"]
@@ -29,26 +31,31 @@ class Option:
     metavar: str | None = None
     flag: str = ""  # by default --the-name
     written: Written = "value"
-    unit: str = ""
+    unit: str = ""  # time and jobs/time are those of the model; seconds, days, ... are themselves
     must: str = ""  # what a value must be, where the range says it less well
     default: str = ""  # what no value stands for
     asked: bool = True  # False: does not change the answer, and is not kept with it
 
 
-def values_of(given: object) -> tuple[Any, ...] | None:
-    """Values that are listed, or written: 0.1:0.9:0.2 (both ends included), or 1,2,5; what is no number stays text."""
+def values_of(given: object, read: Callable[[str], Any] | None = None) -> tuple[Any, ...] | None:
+    """Values that are listed, or written: 0.1:0.9:0.2 (both ends included), or 1,2,5.
+
+    read: what makes a value of a text; without it, what is no number stays text.
+    """
+    read = read or _number
     if given is None:
         return None
     if isinstance(given, int | float):
         return (given,)
     if not isinstance(given, str):
         assert isinstance(given, Iterable)
-        return tuple(value.item() if hasattr(value, "item") else value for value in given)
+        plain = (value.item() if hasattr(value, "item") else value for value in given)
+        return tuple(read(value) if isinstance(value, str) and read is not _number else value for value in plain)
     if not given.strip():
         raise ValueError("no values; write first:last:step or a,b,c")
     if given.count(":") == 2:
         try:
-            first, last, step = (Decimal(part.strip()) for part in given.split(":"))
+            first, last, step = (Decimal(str(read(part.strip()))) for part in given.split(":"))
         except InvalidOperation:
             raise ValueError(f"{given!r}: a range is written first:last:step, all numbers") from None
         if not (first.is_finite() and last.is_finite() and step.is_finite() and step > 0 and last >= first):
@@ -57,7 +64,7 @@ def values_of(given: object) -> tuple[Any, ...] | None:
             raise ValueError(f"{given!r}: more than {MOST_VALUES} values")
         count = int((last - first) / step) + 1
         return tuple(_number(str(first + k * step)) for k in range(count))
-    return tuple(_number(part.strip()) for part in given.split(","))
+    return tuple(read(part.strip()) for part in given.split(","))
 
 
 def _number(text: str) -> Any:
@@ -67,6 +74,18 @@ def _number(text: str) -> Any:
         except ValueError:
             pass
     return text
+
+
+def reader_of(unit: str, time_unit: str | None) -> Callable[[str], float] | None:
+    """What reads a text in an option's unit, "4 min" or "30 per hour", where that is one of time; else None.
+
+    time_unit: that of the model or log that is asked about.
+    """
+    if unit == "jobs/time":
+        return partial(rate_in, unit=time_unit)
+    if unit == "time" or unit in SECONDS:
+        return partial(time_in, unit=time_unit if unit == "time" else unit)
+    return None
 
 
 def pairs_of(given: object, like: str = "NAME=VALUE") -> dict[str, Any]:

@@ -13,8 +13,9 @@ from pydantic.fields import FieldInfo
 from loynes.errors import UsageError
 from loynes.execution.context import Context
 from loynes.model import Model, load
-from loynes.questions.asking.options import Option
+from loynes.questions.asking.options import Option, reader_of, values_of
 from loynes.results.base import Result
+from loynes.results.quantity import LOG_UNIT
 
 # A model that the question has loaded, and that was validated then.
 LoadedModel = Annotated[Model, SkipValidation]
@@ -44,16 +45,20 @@ class Question(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _read_model(cls, data: dict[str, Any]) -> dict[str, Any]:
-        """Models may be given by name, path or as a dictionary; a discipline that is asked for becomes the model's."""
+        """Models may be given by name, path or as a dictionary; a discipline that is asked for becomes the model's.
+
+        Times and rates may be texts, "4 min" or "30 per hour", which become numbers in the model's unit.
+        """
         if "model" not in cls.model_fields:
-            return data
+            return _with_numbers(cls, data, LOG_UNIT)
         if "model" not in data:
             raise UsageError("which model? Give a model file or a built-in name")
         model = data["model"] if isinstance(data["model"], Model) else load(data["model"])
         discipline = data.get("discipline")
         if discipline in get_args(get_args(cls.model_fields["discipline"].annotation)[0]) if discipline else False:
-            return {k: v for k, v in data.items() if k != "discipline"} | {"model": model.with_discipline(discipline)}
-        return data | {"model": model}
+            data = {k: v for k, v in data.items() if k != "discipline"}
+            model = model.with_discipline(discipline)
+        return _with_numbers(cls, data | {"model": model}, model.time_unit)
 
     @classmethod
     def of(cls, *values: object, **options: object) -> Self:
@@ -88,6 +93,21 @@ class Question(BaseModel):
         """The options that differ from their defaults, as plain data; the model is kept apart."""
         kept = {n for n in type(self).model_fields if n != "model" and option_of(type(self), n).asked}
         return self.model_dump(mode="json", include=kept, exclude_defaults=True)
+
+
+def _with_numbers(cls: type[Question], data: dict[str, Any], time_unit: str | None) -> dict[str, Any]:
+    """The options, of which texts that are times or rates have become numbers."""
+    numbers = {}
+    for name, given in data.items():
+        option = option_of(cls, name)
+        read = reader_of(option.unit, time_unit)
+        if read is None or given is None or not (isinstance(given, str) or option.written != "value"):
+            continue
+        try:
+            numbers[name] = read(given) if option.written == "value" else values_of(given, read)
+        except ValueError as error:
+            raise UsageError(f"{flag_of(name, option).lstrip('-')}: {error}") from None
+    return data | numbers
 
 
 def question_for(question: type[Question], subject: object) -> type[Question]:

@@ -7,7 +7,9 @@ from typing import ClassVar
 
 from loynes.estimate import Estimate
 from loynes.results.base import Result, SavedModel
+from loynes.results.quantity import per_time
 from loynes.results.table import Table
+from loynes.results.tables import figures_of
 from loynes.stationary.certificate import Certificate
 
 
@@ -37,7 +39,9 @@ class Certified(Result):
 
     @property
     def title(self) -> str:
-        return f"{self.model.label}: certificate at rate {self.rate:.6g} ({self.load:.1%} of the threshold)"
+        return (
+            f"{self.model.label}: certificate at rate {self.rate_words(self.rate)} ({self.load:.1%} of the threshold)"
+        )
 
     @property
     def headline(self) -> str:
@@ -45,8 +49,12 @@ class Certified(Result):
 
     @property
     def summary(self) -> Table:
-        rows = [("none", self.why)] if self.certificate is None else self.certificate.figures
-        exact = [] if self.decay_rate is None else [("decay rate of waits, exact", self.decay_rate)]
+        rows = [("none", self.why)] if self.certificate is None else figures_of(self.certificate, self.time_unit)
+        exact = (
+            []
+            if self.decay_rate is None
+            else [("decay rate of waits, exact", per_time(self.decay_rate, self.time_unit))]
+        )
         return Table(self.title, ("quantity", "value"), (*rows, *exact))
 
     @property

@@ -35,7 +35,7 @@ class Check(Result):
 
     @property
     def headline(self) -> str:
-        return f"ideal rate {self.model.ideal:.6g}, threshold {self._threshold}"
+        return f"ideal rate {self.rate_words(self.model.ideal)}, threshold {self._threshold}"
 
     def to_dict(self) -> dict[str, Any]:
         m = self.model
@@ -72,7 +72,7 @@ class Check(Result):
                 c.need_text,
                 c.probability,
                 c.service.law,
-                c.service.mean,
+                self.in_time(c.service.mean),
                 c.service.variation,
                 _moment(c.service.highest_moment),
                 self._share(c),
@@ -125,18 +125,18 @@ class Check(Result):
     def _threshold(self) -> str:
         if self.threshold is None:
             return "ask loynes stability"
-        return f"{self.threshold.value:.10g} (exact: {self.threshold.source})"
+        return f"{self.rate_words(self.threshold.value, 10)} (exact: {self.threshold.source})"
 
     @property
     def figures(self) -> Table:
         m = self.model
         rows: list[tuple[str, Any]] = [
-            ("ideal rate (no blocking)", m.ideal),
+            ("ideal rate (no blocking)", self.in_rate(m.ideal)),
             ("threshold", self._threshold),
-            ("mean service", m.mean_service),
+            ("mean service", self.in_time(m.mean_service)),
             *self._works,
             ("arrivals", self.arrivals),
-            ("arrival rate in the file", "none" if m.rate is None else m.rate),
+            ("arrival rate in the file", "none" if m.rate is None else self.in_rate(m.rate)),
         ]
         if m.scenario:
             rows.append(("scenario (for simulate)", "; ".join(change.label for change in m.scenario)))
@@ -154,9 +154,9 @@ class Check(Result):
     def _works(self) -> list[tuple[str, Any]]:
         m = self.model
         if not m.resources:
-            return [("work of a job (servers x time)", m.work)]
+            return [("work of a job (servers x time)", self.in_time(m.work))]
         rows: list[tuple[str, Any]] = [
-            (f"work of a job ({kind} x time)", work) for kind, work in zip(m.kinds, m.works, strict=True)
+            (f"work of a job ({kind} x time)", self.in_time(work)) for kind, work in zip(m.kinds, m.works, strict=True)
         ]
         return [*rows, ("bottleneck", m.kinds[m.bottleneck])]
 

@@ -60,7 +60,7 @@ class Comparison(Result):
 
     @property
     def headline(self) -> str:
-        return f"mean wait {self.overall.wait['mean']} longer"
+        return f"mean wait {self.in_time(self.overall.wait['mean'])} longer"
 
     @property
     def summary(self) -> Table:
@@ -69,8 +69,8 @@ class Comparison(Result):
         columns = ("class", f"mean wait, {first}", second, "difference", "p50", "p95", "p99", "no wait")
         rows = []
         for name, one in ((ALL_JOBS, self.overall), *self.classes.items()):
-            cells = (*(one.wait[stat] for stat in ("mean", "p50", "p95", "p99")), one.no_wait)
-            rows.append((name, *one.means, *cells))
+            waits = (*one.means, *(one.wait[stat] for stat in ("mean", "p50", "p95", "p99")))
+            rows.append((name, *map(self.in_time, waits), one.no_wait))
         return Table(self.title, columns, tuple(rows), ("p50", "p99"))
 
     @property
@@ -100,9 +100,9 @@ class Comparison(Result):
         paired = f"pairing narrows the interval of the mean {gain:.2g} times, " if gain > 1.05 else ""
         sure = f"{how_sure(self.confidence)} from {self.a.replicas} pairs of replicas"
         rates = (
-            f"rates {self.a.rate:.6g} and {self.b.rate:.6g}"
+            f"rates {self.rate_words(self.a.rate)} and {self.rate_words(self.b.rate)}"
             if self.a.rate != self.b.rate
-            else f"rate {self.a.rate:.6g}"
+            else f"rate {self.rate_words(self.a.rate)}"
         )
         return f"{rates}, {sure}, {paired}{jobs:.3g} jobs, {self.seconds:.1f} s, seed {self.seed}"
 

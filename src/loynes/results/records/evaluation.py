@@ -9,7 +9,7 @@ from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS, System, Waits
 from loynes.results.base import Result, SavedModel, how_sure
 from loynes.results.table import Table
-from loynes.results.tables import everyone, system_table, tidy_table, wait_columns
+from loynes.results.tables import everyone, figures_of, system_table, tidy_table, wait_columns
 from loynes.stationary.certificate import Certificate
 
 
@@ -41,17 +41,20 @@ class Evaluation(Result):
     @property
     def title(self) -> str:
         order = "" if self.model.order == "fcfs" else f", {self.model.order}"
-        return f"{self.model.label}: waits at rate {self.rate:.6g} ({self.load:.1%} of the threshold){order}"
+        where = f"rate {self.rate_words(self.rate)} ({self.load:.1%} of the threshold)"
+        return f"{self.model.label}: waits at {where}{order}"
 
     @property
     def headline(self) -> str:
-        return f"mean wait {self.overall.wait.mean}, {self.method}"
+        return f"mean wait {self.in_time(self.overall.wait.mean)}, {self.method}"
 
     @property
     def summary(self) -> Table:
         """Waits per class and overall, one row each."""
         need = {ALL_JOBS: ""} | {c.label: c.need_text for c in self.model.classes}
-        rows = {name: wait_columns(waits) for name, waits in everyone(self.overall, self.classes).items()}
+        rows = {
+            name: wait_columns(waits, self.time_unit) for name, waits in everyone(self.overall, self.classes).items()
+        }
         columns = ("class", "need", *rows[ALL_JOBS])
         cells = tuple((name, need[name], *row.values()) for name, row in rows.items())
         return Table(self.title, columns, cells, ("p50", "mean response", "p99", "need", "no wait"))
@@ -64,7 +67,7 @@ class Evaluation(Result):
     def certificate_summary(self) -> Table:
         """What bounds the bias, or why nothing does."""
         rows: list[tuple[str, Any]] = [("method", self.method), ("confidence of intervals", self.confidence)]
-        rows += [("none", self.why)] if self.certificate is None else self.certificate.figures
+        rows += [("none", self.why)] if self.certificate is None else figures_of(self.certificate, self.time_unit)
         rows += [("pairs of chains apart", self.between)] if self.between else []
         rows += [("means, without a variance", self.cut)] if self.cut else []
         return Table("certificate", ("quantity", "value"), tuple(rows))
@@ -84,11 +87,11 @@ class Evaluation(Result):
         if "cut" not in self.details:
             return ""
         cut = self.details["cut"]
-        text = f"bracketed by cutting services at {cut['at']:.4g}: lower end from these"
+        text = f"bracketed by cutting services at {self.time_words(cut['at'])}: lower end from these"
         if cut["sides"] == "lower":
             return f"{text}; no upper end: {cut['why']}"
-        rate = self.rate / (1.0 - cut["slack"])
-        return f"{text}, upper end from these at rate {rate:.6g} plus {cut['extra']:.4g} for what is cut off"
+        rate, extra = self.rate / (1.0 - cut["slack"]), self.time_words(cut["extra"])
+        return f"{text}, upper end from these at rate {self.rate_words(rate)} plus {extra} for what is cut off"
 
     @property
     def tidy(self) -> Table:

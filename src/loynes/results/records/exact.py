@@ -11,6 +11,7 @@ from pydantic import PlainSerializer
 from loynes.estimate import key_text
 from loynes.estimators.measures import ALL_JOBS
 from loynes.results.base import Result, SavedModel
+from loynes.results.quantity import scale_of
 from loynes.results.table import Table
 
 # P(wait > x) by x.
@@ -65,8 +66,12 @@ class Exact(Result):
 
     @property
     def headline(self) -> str:
-        wait = "" if self.mean_wait is None else f", mean wait {digits(self.mean_wait)} at rate {self.rate:.6g}"
-        return f"threshold {digits(self.threshold)}{wait}"
+        wait = (
+            ""
+            if self.mean_wait is None
+            else f", mean wait {self._time(self.mean_wait)} at rate {self.rate_words(self.rate or 0.0)}"
+        )
+        return f"threshold {self._rate(self.threshold)}{wait}"
 
     @property
     def mean_wait(self) -> float | None:
@@ -80,18 +85,31 @@ class Exact(Result):
     def load(self) -> float | None:
         return None if self.rate is None else self.rate / self.threshold
 
+    def _time(self, value: float | None, kind: str = "time") -> str:
+        """A time to all its digits, with its unit where there is one."""
+        if value is None or self.time_unit is None or not math.isfinite(value):
+            return digits(value)
+        factor, name = scale_of(value, kind, self.time_unit)
+        return f"{digits(value * factor)} {name}"
+
+    def _rate(self, value: float) -> str:
+        return self._time(value, "jobs/time")
+
+    def _per_time(self, value: float) -> str:
+        return digits(value) if self.time_unit is None else f"{digits(value)} per {self.time_unit.removesuffix('s')}"
+
     @property
     def summary(self) -> Table:
         rows: list[tuple[str, Any]] = [
-            ("threshold", digits(self.threshold)),
-            ("ideal, without blocking", digits(self.model.ideal)),
+            ("threshold", self._rate(self.threshold)),
+            ("ideal, without blocking", self._rate(self.model.ideal)),
             ("largest utilization", digits(self.utilization)),
         ]
         lost = {f"{kind} lost when saturated": values["hol_loss_saturated"] for kind, values in self.resources.items()}
         lost = lost or {"servers lost when saturated": self.hol_loss_saturated}
         rows += [(name, digits(value)) for name, value in lost.items()]
         if self.rate is not None:
-            rows += [("rate", digits(self.rate)), ("load", digits(self.rate / self.threshold))]
+            rows += [("rate", self._rate(self.rate)), ("load", digits(self.rate / self.threshold))]
         for name, value in (
             ("mean wait", self.mean_wait),
             ("no wait", self.no_wait),
@@ -101,7 +119,8 @@ class Exact(Result):
             *((f"hol loss ({kind})", values.get("hol_loss")) for kind, values in self.resources.items()),
         ):
             if value is not None:
-                rows.append((name, digits(value)))
+                how = self._time if name == "mean wait" else self._per_time if name.startswith("decay") else digits
+                rows.append((name, how(value)))
         return Table(self.title, ("quantity", "value"), tuple(rows))
 
     @property
@@ -110,14 +129,19 @@ class Exact(Result):
         rows = []
         for c in self.model.classes:
             wait = self.classes.get(c.label)
-            row = [c.label, c.need_text, digits(self.throughput[c.label])]
+            row = [c.label, c.need_text, self._rate(self.throughput[c.label])]
             if wait is not None:
-                row += [digits(wait.mean), digits(wait.variance), digits(wait.no_wait)]
+                row += [self._time(wait.mean), self._time(wait.variance, "time²"), digits(wait.no_wait)]
                 row += [chance(wait.exceeds.get(x)) for x in tails]
             rows.append(tuple(row))
         columns = ["class", "need", "saturated rate"]
         if self.classes:
-            columns += ["mean wait", "variance", "no wait", *(f"wait > {key_text(x)}" for x in tails)]
+            columns += [
+                "mean wait",
+                "variance",
+                "no wait",
+                *(f"wait > {key_text(x) if self.time_unit is None else self.time_words(x)}" for x in tails),
+            ]
         return Table("classes", tuple(columns), tuple(rows))
 
     @property
@@ -127,7 +151,7 @@ class Exact(Result):
         known = {name: wait for name, wait in everyone.items() if wait.constant is not None}
         names = tuple(next(iter(known.values())).percentiles) if known else ()
         rows = tuple(
-            (name, *(digits(wait.percentiles[one]) for one in names), digits(wait.constant))
+            (name, *(self._time(wait.percentiles[one]) for one in names), digits(wait.constant))
             for name, wait in known.items()
         )
         return Table("tails of waits", ("class", *names, "constant"), rows, spare=("p99.999", "p99.9", "p50"))

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS
 from loynes.results.base import Nested, Result, how_sure
+from loynes.results.quantity import LOG_UNIT
 from loynes.results.records.log_evaluation import LogEvaluation, digits, interval_text
 from loynes.results.records.replay import Log
 from loynes.results.table import Table
@@ -33,6 +34,10 @@ class LogCases(Result):
     model: Log
     cases: tuple[LogCase, ...]
     confidence: float
+
+    @property
+    def time_unit(self) -> str:
+        return LOG_UNIT
 
     @property
     def unit(self) -> tuple[float, str]:

@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 from loynes.estimate import Estimate
 from loynes.estimators.measures import Measures, System, Waits
 from loynes.results.base import Result, how_sure
+from loynes.results.quantity import LOG_UNIT
 from loynes.results.records.replay import Log
 from loynes.results.table import Table
-from loynes.results.tables import TIDY, everyone, system_table, tidy_table, wait_columns
+from loynes.results.tables import TIDY, everyone, in_words, shown_metrics, system_table, tidy_table
 from loynes.results.times import unit_of
 
 # Columns of the table that are times.
@@ -47,6 +48,10 @@ class LogEvaluation(Result):
     confidence: float
 
     @property
+    def time_unit(self) -> str:
+        return LOG_UNIT
+
+    @property
     def unit(self) -> tuple[float, str]:
         """What waits are shown in: its seconds, its name."""
         return unit_of(self.overall.wait.p99.estimate)
@@ -73,10 +78,10 @@ class LogEvaluation(Result):
         waits = everyone(self.overall, self.classes)
         size, _ = self.unit
         rows = tuple(
-            (name, *(interval_text(value, size if head in TIMES else 1.0) for head, value in wait_columns(one).items()))
+            (name, *(interval_text(m.get(one), size if m.unit == "time" else 1.0) for m in shown_metrics(one)))
             for name, one in waits.items()
         )
-        columns = ("class", *wait_columns(self.overall))
+        columns = ("class", *(in_words(one, self.time_unit) for one in shown_metrics(self.overall)))
         return Table(self.title, columns, rows, ("p50", "p99", "mean response", "no wait"))
 
     @property

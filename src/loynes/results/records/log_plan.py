@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 
 from loynes.estimate import Estimate
 from loynes.results.base import Nested, Result
+from loynes.results.quantity import LOG_UNIT
 from loynes.results.records.log_evaluation import LogEvaluation, digits, interval_text
 from loynes.results.records.replay import Log
 from loynes.results.table import Table
@@ -50,6 +51,10 @@ class LogPlan(Result):
     more_days: float | None  # of log that would halve the probability that the answer does not meet them
     days: int
     confidence: float
+
+    @property
+    def time_unit(self) -> str:
+        return LOG_UNIT
 
     @property
     def title(self) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 from loynes.estimate import Estimate
 from loynes.model.cluster import Model
 from loynes.results.base import Nested, Result, SavedModel
+from loynes.results.quantity import quantity
 from loynes.results.records.evaluation import Evaluation
 from loynes.results.table import Table
 
@@ -21,6 +22,7 @@ class Goal:
     meets: Estimate
     fails: Estimate | None = None
     next: Estimate | None = None
+    unit: str = ""  # of the quantity: time, probability, ...
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -61,7 +63,7 @@ class Plan(Result):
         return {"rate": "rate", "servers": "servers"}.get(self.vary, self.vary.removeprefix("resources."))
 
     def named(self, value: float) -> str:
-        return f"rate {value:g}" if self.vary == "rate" else f"{value:g} {self.noun}"
+        return f"rate {self.rate_words(value)}" if self.vary == "rate" else f"{value:g} {self.noun}"
 
     @property
     def statement(self) -> str:
@@ -91,14 +93,24 @@ class Plan(Result):
                 continue
             met = "no" if name == "fails" else "yes"
             if result is None:
-                rows.append((f"{value:g}", *("-" for _ in self.objectives), met, "-", "-", "-"))
+                rows.append((self._cell(value), *("-" for _ in self.objectives), met, "-", "-", "-"))
                 continue
-            goals = tuple(getattr(goal, name) for goal in self.objectives)
+            goals = tuple(quantity(getattr(goal, name), goal.unit, self.time_unit) for goal in self.objectives)
             system = result.system
             rows.append(
-                (f"{value:g}", *goals, met, result.overall.wait.mean, system.utilization.estimate, system.hol_loss)
+                (
+                    self._cell(value),
+                    *goals,
+                    met,
+                    self.in_time(result.overall.wait.mean),
+                    system.utilization.estimate,
+                    system.hol_loss,
+                )
             )
         return Table(self.title, columns, tuple(rows), ("hol loss", "utilization"))
+
+    def _cell(self, value: float) -> str:
+        return self.rate_words(value) if self.vary == "rate" else f"{value:g}"
 
     @property
     def tidy(self) -> Table:
@@ -114,9 +126,10 @@ class Plan(Result):
     def footer(self) -> str:
         lines = [self.statement]
         if self.next is not None and self.vary != "rate":
-            saved = self.meets.overall.wait.mean.estimate - self.next.overall.wait.mean.estimate
+            wait = self.meets.overall.wait.mean.estimate
+            saved = wait - self.next.overall.wait.mean.estimate
             lines.append(
-                f"one more would take {saved:.3g} off the mean wait of {self.meets.overall.wait.mean.estimate:.3g}"
+                f"one more would take {self.time_words(saved, 3)} off the mean wait of {self.time_words(wait, 3)}"
             )
         lines.append(f"{len(self.tried)} values tried, {self.seconds:.1f} s, seed {self.seed}")
         return "\n".join(lines)

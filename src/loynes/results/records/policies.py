@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar
 from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS
 from loynes.results.base import Nested, Result, SavedModel, how_sure
+from loynes.results.quantity import UNNAMED
 from loynes.results.records.simulation import Simulation
 from loynes.results.table import Table
 from loynes.results.tables import TIDY
@@ -54,8 +55,12 @@ class PolicyComparison(Result):
 
     @property
     def headline(self) -> str:
-        limits = [f"{name} carries {limit.rate.estimate:.4g}" for name, limit in self.limits.items()]
+        limits = [f"{name} carries {self.rate_words(limit.rate.estimate, 4)}" for name, limit in self.limits.items()]
         return ", ".join(limits or self.policies)
+
+    @property
+    def setting(self) -> str:
+        return f"times in {UNNAMED}" if self.time_unit is None else ""
 
     @property
     def baseline(self) -> str:
@@ -68,13 +73,14 @@ class PolicyComparison(Result):
         for point in self.points:
             result = point.result
             if result is None:
-                rows.append((point.load, point.rate, point.policy, *("-" for _ in range(6)), point.why))
+                rows.append((point.load, self.in_rate(point.rate), point.policy, *("-" for _ in range(6)), point.why))
                 continue
             wait, system = result.overall.wait, result.system
             minus = "-" if point.difference is None else point.difference
-            cells = (wait.mean, minus, wait.p95, wait.p99, system.utilization.estimate, system.hol_loss)
+            waits = (self.in_time(x) for x in (wait.mean, minus, wait.p95, wait.p99))
+            cells = (*waits, system.utilization.estimate, system.hol_loss)
             note = "; ".join(text.split(":")[0] for text in result.warnings)
-            rows.append((point.load, point.rate, point.policy, *cells, note))
+            rows.append((point.load, self.in_rate(point.rate), point.policy, *cells, note))
         columns = ("load", "rate", "policy", "mean wait", f"minus {self.baseline}", "p95", "p99", "utilization",
                    "hol loss", "note")  # fmt: skip
         table = Table(self.title, columns, tuple(rows), ("p99", "utilization", "rate"))
@@ -84,7 +90,13 @@ class PolicyComparison(Result):
     def limits_summary(self) -> Table:
         first = self.limits[self.baseline].rate.estimate if self.baseline in self.limits else math.nan
         rows = tuple(
-            (name, limit.rate, limit.rate.estimate / first, limit.rate.estimate / self.ideal, limit.source)
+            (
+                name,
+                self.in_rate(limit.rate),
+                limit.rate.estimate / first,
+                limit.rate.estimate / self.ideal,
+                limit.source,
+            )
             for name, limit in self.limits.items()
         )
         columns = ("policy", "largest rate", f"of {self.baseline}'s", "of the ideal", "known from")

@@ -11,6 +11,7 @@ from pydantic import Field
 from loynes.errors import UsageError
 from loynes.estimators.measures import ALL_JOBS, Spread, System, Waits
 from loynes.results.base import Result, Seconds
+from loynes.results.quantity import LOG_UNIT
 from loynes.results.table import Table
 from loynes.results.tables import system_table, wait_columns
 from loynes.traces.units import unit_named
@@ -103,6 +104,10 @@ class Replay(Result):
     each: Annotated[dict[str, Any], Field(exclude=True)] = field(default_factory=dict, compare=False)
 
     @property
+    def time_unit(self) -> str:
+        return LOG_UNIT
+
+    @property
     def servers(self) -> int:
         return self.model.servers
 
@@ -129,7 +134,7 @@ class Replay(Result):
 
     @property
     def headline(self) -> str:
-        return f"mean wait {self.overall.wait.mean} s of {self.jobs} jobs"
+        return f"mean wait {self.in_time(self.overall.wait.mean)} of {self.jobs} jobs"
 
     @property
     def whole(self) -> ReplayedClass:
@@ -145,15 +150,15 @@ class Replay(Result):
             recorded = {ALL_JOBS: self.recorded.overall, **self.recorded.classes}
         rows = []
         for name, waits in {ALL_JOBS: self.whole, **self.classes}.items():
-            mean, *others = wait_columns(waits).values()
-            beside = np.nan if (log := recorded.get(name)) is None else log.mean
+            mean, *others = wait_columns(waits, self.time_unit).values()
+            beside = np.nan if (log := recorded.get(name)) is None else self.in_time(log.mean)
             rows.append((name, waits.need_text, str(waits.jobs), mean, beside, *others))
         columns = ("class", "need", "jobs", "mean wait", "recorded", "p50", "p95", "p99", "no wait", "mean response")
         return Table(self.title, columns, tuple(rows), ("p50", "mean response", "p99", "need", "no wait"))
 
     @property
     def system_summary(self) -> Table:
-        return system_table(self.system, ("averaged over (seconds)", self.span))
+        return system_table(self.system, ("averaged over", self.in_time(self.span)))
 
     @property
     def trace_summary(self) -> Table:

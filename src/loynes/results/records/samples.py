@@ -11,6 +11,7 @@ from pydantic import PlainSerializer
 from loynes.estimate import Estimate
 from loynes.results.base import Result, SavedModel
 from loynes.results.table import Table
+from loynes.results.tables import figures_of
 from loynes.stationary.certificate import Certificate
 
 
@@ -52,7 +53,7 @@ class SampleFile(Result):
 
     @property
     def headline(self) -> str:
-        return f"{self.samples} {self.method} samples at rate {self.rate:.6g} in {self.path}"
+        return f"{self.samples} {self.method} samples at rate {self.rate_words(self.rate)} in {self.path}"
 
     @property
     def summary(self) -> Table:
@@ -61,18 +62,22 @@ class SampleFile(Result):
             *((("parts", str(len(self.parts))),) if self.parts else ()),
             ("samples", str(self.samples)),
             ("method", self.method),
-            ("rate", self.rate),
+            ("rate", self.in_rate(self.rate)),
             ("load", self.load),
             ("longest past (jobs)", str(self.longest)),
             ("job steps", str(self.jobs)),
             ("seconds", self.seconds),
         )
-        rows += (("no certificate", self.why),) if self.certificate is None else tuple(self.certificate.figures)
+        rows += (
+            (("no certificate", self.why),)
+            if self.certificate is None
+            else tuple(figures_of(self.certificate, self.time_unit))
+        )
         return Table(self.title, ("quantity", "value"), rows)
 
     @property
     def levels_summary(self) -> Table:
-        rows = tuple((level.kind, str(level.servers), level.time) for level in self.levels)
+        rows = tuple((level.kind, str(level.servers), self.in_time(level.time)) for level in self.levels)
         return Table("mean time until servers are free", ("kind", "servers", "time"), rows)
 
     @property

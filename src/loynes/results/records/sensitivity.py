@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, PlainSerializer
 from loynes.estimate import Estimate
 from loynes.model.cluster import Model
 from loynes.results.base import Result, how_sure
+from loynes.results.quantity import LOG_UNIT, quantity
 from loynes.results.records.replay import Log
 from loynes.results.table import Table
 
@@ -54,7 +55,7 @@ class Effect:
         return replace(self, effect=effect, words=self.reverse, reverse=self.words)
 
 
-class HasEffects:
+class HasEffects(Result):
     """What sensitivities of a model and of a log say alike; the largest effect first."""
 
     subject: str  # what it is about
@@ -62,6 +63,12 @@ class HasEffects:
     grows: int  # 1: smaller is better, -1: larger is, 0: neither
     base: Estimate  # the objective as things are
     effects: tuple[Effect, ...]
+
+    unit: str  # of the objective: time, probability, ...
+
+    def in_unit(self, value: Estimate) -> object:
+        """The objective, or a change of it, as a cell of a table."""
+        return quantity(value, self.unit, self.time_unit)
 
     @property
     def title(self) -> str:
@@ -89,7 +96,7 @@ class HasEffects:
         size = best if best.effect.estimate > 0 else best.reversed
         verb = "raise" if best.effect.estimate > 0 else "lower"
         share = f" ({self.share(size):.3g}%)" if self.base.estimate > 0 else ""
-        return f"{best.words} would {verb} {self.noun} most: by {size.effect}{share}"
+        return f"{best.words} would {verb} {self.noun} most: by {self.in_unit(size.effect)}{share}"
 
     def share(self, one: Effect) -> float:
         """An effect in percent of the objective as things are."""
@@ -103,7 +110,7 @@ class HasEffects:
         for one in self.effects:
             finite = math.isfinite(one.effect.estimate)
             how = one.method if one.step is None else f"{one.method} (±{100 * one.step:.2g}%)"
-            told = (one.effect, f"{self.share(one):+.3g}") if finite else (one.note or "unstable", "-")
+            told = (self.in_unit(one.effect), f"{self.share(one):+.3g}") if finite else (one.note or "unstable", "-")
             rows.append((one.lever, one.change, *told, how))
         return Table(self.statement[0].upper() + self.statement[1:], columns, tuple(rows), ("method",))
 
@@ -117,7 +124,7 @@ class HasEffects:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Sensitivity(HasEffects, Result):
+class Sensitivity(HasEffects):
     """What an objective gains or loses by every change, the largest effect first."""
 
     command: ClassVar[str] = "sensitivity"
@@ -140,10 +147,11 @@ class Sensitivity(HasEffects, Result):
     backend: str
     remarks: tuple[str, ...] = ()  # what was left out, and why differences stand where derivatives could
     details: dict[str, Any] = field(default_factory=dict)
+    unit: str = ""
 
     @property
     def footer(self) -> str:
-        what = f"{self.objective} is {self.base} at rate {self.rate:.6g}"
+        what = f"{self.objective} is {self.in_unit(self.base)} at rate {self.rate_words(self.rate)}"
         load = self.rate / self.threshold.estimate
         took = f"{self.jobs:.3g} jobs, {self.seconds:.1f} s, seed {self.seed}"
         lines = [
@@ -153,7 +161,7 @@ class Sensitivity(HasEffects, Result):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class LogSensitivity(HasEffects, Result):
+class LogSensitivity(HasEffects):
     """The same of jobs like those of a log: differences of replays, with the intervals that the log leaves."""
 
     command: ClassVar[str] = "sensitivity-log"
@@ -172,13 +180,18 @@ class LogSensitivity(HasEffects, Result):
     resamples: int
     days: int
     jobs: int
+    unit: str = ""
+
+    @property
+    def time_unit(self) -> str:
+        return LOG_UNIT
 
     @property
     def footer(self) -> str:
         took = f"{self.jobs:.3g} jobs, {self.seconds:.1f} s, seed {self.seed}"
         where = f"{self.model.servers} servers under {self.policy}"
         return (
-            f"{self.objective} is {self.base} on {where} (times in seconds); {self.resamples} resamples of {self.days} "
+            f"{self.objective} is {self.in_unit(self.base)} on {where}; {self.resamples} resamples of {self.days} "
             f"days, {how_sure(self.confidence)} given the log; {took}"
         )
 

@@ -40,16 +40,18 @@ class Simulation(Result):
 
     @property
     def title(self) -> str:
-        return f"{self.model.label}: waits at rate {self.rate:.6g} under {self.policy}"
+        return f"{self.model.label}: waits at rate {self.rate_words(self.rate)} under {self.policy}"
 
     @property
     def headline(self) -> str:
-        return f"mean wait {self.overall.wait.mean}"
+        return f"mean wait {self.in_time(self.overall.wait.mean)}"
 
     @property
     def summary(self) -> Table:
         waits = everyone(self.overall, self.classes)
-        rows = {name: wait_columns(one) | {"slowdown": self.slowdown[name]} for name, one in waits.items()}
+        rows = {
+            name: wait_columns(one, self.time_unit) | {"slowdown": self.slowdown[name]} for name, one in waits.items()
+        }
         cells = tuple((name, *row.values()) for name, row in rows.items())
         return Table(self.title, ("class", *rows[ALL_JOBS]), cells, ("p50", "p99", "slowdown"))
 
@@ -62,8 +64,8 @@ class Simulation(Result):
         columns = ("time", "wait of those who come", "p50", "p95", "jobs waiting", "jobs in system", "busy servers",
                    "hol loss")  # fmt: skip
         rows = tuple(
-            (m.time, *(value or "-" for value in (m.wait, m.wait_p50, m.wait_p95)), m.jobs_waiting, m.jobs_in_system,
-             m.busy_servers, m.hol_loss)
+            (*(self.in_time("-" if x is None else x) for x in (m.time, m.wait, m.wait_p50, m.wait_p95)), m.jobs_waiting,
+             m.jobs_in_system, m.busy_servers, m.hol_loss)
             for m in self.moments
         )  # fmt: skip
         return Table(f"over time, from {self.start}", columns, rows, ("p50", "jobs in system"))
@@ -71,7 +73,9 @@ class Simulation(Result):
     @property
     def scenario_summary(self) -> Table:
         changes = self.model.scenario or ()
-        rows = tuple((c.label, c.since, "for ever" if c.until is None else c.until) for c in changes)
+        rows = tuple(
+            (c.label, self.in_time(c.since), "for ever" if c.until is None else self.in_time(c.until)) for c in changes
+        )
         return Table("scenario", ("change", "from", "until"), rows)
 
     @property
@@ -81,7 +85,7 @@ class Simulation(Result):
 
     @property
     def footer(self) -> str:
-        until = "" if self.horizon is None else f" to time {self.horizon:g}"
+        until = "" if self.horizon is None else f" to time {self.time_words(self.horizon, 6)}"
         took = f"{self.jobs:.3g} jobs, {self.seconds:.1f} s, seed {self.seed}"
         return f"event by event, from {self.start}{until}, {how_sure(self.confidence, self.replicas)}, {took}"
 

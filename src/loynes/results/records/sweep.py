@@ -51,14 +51,16 @@ class Sweep(Result):
         columns = (*self.vary, *self._rest, "mean wait", "p95", "p99", "no wait", "utilization", "hol loss", "method")
         rows = []
         for point in self.points:
-            config = tuple(point.config[name] for name in self.vary)
+            config = tuple(
+                self.in_rate(point.config[name]) if name == "rate" else point.config[name] for name in self.vary
+            )
             result = point.result
             if result is None:
                 rows.append((*config, *("" for _ in self._rest), *("-" for _ in range(6)), point.why.split(":")[0]))
                 continue
             wait, system = result.overall.wait, result.system
-            rest = tuple(getattr(result, name) for name in self._rest)
-            waits = (wait.mean, wait.p95, wait.p99, result.overall.no_wait)
+            rest = tuple(self.in_rate(result.rate) if name == "rate" else getattr(result, name) for name in self._rest)
+            waits = (*(self.in_time(x) for x in (wait.mean, wait.p95, wait.p99)), result.overall.no_wait)
             method = result.method if result.certificate else f"{result.method}, lower bound"
             rows.append((*config, *rest, *waits, system.utilization.estimate, system.hol_loss, method))
         return Table(self.title, columns, tuple(rows), ("p99", "utilization", "method", "no wait"))

@@ -11,6 +11,8 @@ from loynes.estimate import Estimate
 from loynes.results.base import Result, SavedModel, how_sure
 from loynes.results.table import Table
 
+# The rows that are rates.
+RATES = ("threshold", "ideal, without blocking")
 _LOSS = "hol_loss_saturated"
 
 
@@ -60,23 +62,26 @@ class Threshold(Result):
 
     @property
     def headline(self) -> str:
-        return f"threshold {self.threshold}, {self.max_utilization.estimate:.1%} of the ideal"
+        return f"threshold {self.in_rate(self.threshold)}, {self.max_utilization.estimate:.1%} of the ideal"
 
     @property
     def summary(self) -> Table:
         lost = {f"{kind} lost when saturated": loss for kind, loss in self.resources.items()}
-        rows = (
-            ("threshold", self.threshold),
+        rows: tuple[tuple[str, Estimate], ...] = (
+            (RATES[0], self.threshold),
             ("largest utilization", self.max_utilization),
             *(lost or {"servers lost when saturated": self.hol_loss_saturated}).items(),
-            ("ideal, without blocking", Estimate.exact(self.ideal)),
+            (RATES[1], Estimate.exact(self.ideal)),
         )
-        cells = tuple((name, value, value.low, value.high) for name, value in rows)
+        cells = tuple(
+            (name, *(self.in_rate(x) if name in RATES else x for x in (value, value.low, value.high)))
+            for name, value in rows
+        )
         return Table(self.title, ("quantity", "estimate", "low", "high"), cells)
 
     @property
     def tidy(self) -> Table:
-        rows = tuple((name, *vars(value).values()) for name, value, _, _ in self.summary.rows)
+        rows = tuple((row[0], *row[1:4]) for row in self.summary.numbers.rows)
         return Table(self.title, ("quantity", "estimate", "low", "high"), rows)
 
     @property
