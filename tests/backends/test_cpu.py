@@ -16,10 +16,10 @@ from loynes.inputs.jobs import Jobs, draw, picks
 from loynes.inputs.tables import JobTable, job_table, needs_of
 from loynes.kernels import reference
 from loynes.kernels.cpu import engine
-from loynes.kernels.cpu.backward import backward
-from loynes.kernels.cpu.forward import forward
-from loynes.kernels.cpu.jobs import draw_block, new_block
-from loynes.kernels.cpu.pile import pile, regenerate
+from loynes.kernels.cpu.backward import _backward, backward
+from loynes.kernels.cpu.forward import _forward, forward
+from loynes.kernels.cpu.jobs import _draw_block, draw_block, new_block
+from loynes.kernels.cpu.pile import _pile, pile, regenerate
 from loynes.kernels.engine import Forward, ForwardState, Pile, arrays_of
 from loynes.kernels.fingerprint import FINGERPRINT, fingerprint
 from loynes.kernels.reference import BLOCK
@@ -284,7 +284,7 @@ def test_large_models_in_both_forms(name: str) -> None:
 def test_a_stale_kernel_cannot_run(tmp_path: Path) -> None:
     """Numba looks at a function's own file only; our cache key changes with any source a kernel can draw on."""
     code_generator = cpu_target.target_context.codegen()
-    for kernel in (forward, backward, pile, draw_block):
+    for kernel in (_forward, _backward, _pile, _draw_block):
         assert kernel._cache._index_key((), code_generator)[-1] == FINGERPRINT
     package = Path(engine.__file__).parents[2]
     copy = tmp_path / "loynes"

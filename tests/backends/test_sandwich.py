@@ -11,8 +11,9 @@ from loynes.inputs.jobs import draw
 from loynes.inputs.tables import JobTable, job_table
 from loynes.kernels import reference
 from loynes.kernels.cpu import engine
+from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.cpu.sandwich import perfect, sandwich
-from loynes.kernels.cpu.state import State, new_state, put, same
+from loynes.kernels.cpu.state import Runs, new_state, put, same
 from loynes.kernels.engine import Perfect, Sandwich
 from loynes.kernels.reference import BLOCK
 from loynes.model import Model, builtin_names, load
@@ -77,6 +78,17 @@ def test_perfect(model: Model, seed: int, load_factor: float, ceiling: float) ->
         assert (found[0], doubled[0]) == (length, doublings)
 
 
+@compiled
+def put_both(one, two, W, V):
+    put(one, W)
+    put(two, V)
+
+
+@compiled
+def same_both(one, two):
+    return same(one, two), same(two, one)
+
+
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=9), st.integers(0, 8), st.integers(0, 3))
 def test_same(values: list[int], place: int, other: int) -> None:
     """Equality of states, whatever the runs they are written in."""
@@ -87,15 +99,13 @@ def test_same(values: list[int], place: int, other: int) -> None:
     for as_runs in FORMS:
         table = job_table(load({"servers": len(W), "classes": [CLASS]}), 1.0)
         one, two = new_state(table, as_runs), new_state(table, as_runs)
-        put(one, W)
-        put(two, V)
+        put_both(one, two, W, V)
         if as_runs[0]:  # split the first run: a list need not be the shortest one
             split(two)
-        assert same(one, two) == bool(np.array_equal(W, V))
-        assert same(two, one) == bool(np.array_equal(W, V))
+        assert same_both(one, two) == (np.array_equal(W, V), np.array_equal(W, V))
 
 
-def split(state: State) -> None:
+def split(state: Runs) -> None:
     if state.counts[0] > 1:
         size = state.size[0]
         state.values[1 : size + 1] = state.values[:size].copy()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from loynes.kernels.cpu.compiled import compiled
-from loynes.kernels.cpu.jobs import draw_block, new_block
+from loynes.kernels.cpu.jobs import FIRST, LAST, draw_block, new_block
 from loynes.kernels.cpu.state import advance, get, new_state, put, rebase
 from loynes.kernels.cpu.trail import extend_trail, new_trail, trail_at
+from loynes.kernels.cpu.variants import typed
 from loynes.kernels.reference import BLOCK
 
 
-@compiled
 def backward(
     table, as_runs, seed, stream, first_replica, initial, confirmations, longest, places, W, length, doublings
 ):
@@ -21,9 +21,28 @@ def backward(
     `longest` keeps length 0 and the last workload. `initial` is a multiple of BLOCK. places[r] is where the arrival
     process stands at job 0; its past follows from there.
     """
-    block = new_block(table)
-    state = new_state(table, as_runs)
-    before = np.empty(table.servers)
+    rooms = new_block(table), new_state(table, as_runs), np.empty(table.servers)
+    pasts = initial, confirmations, longest
+    _backward(typed(table), *rooms, seed, stream, first_replica, *pasts, places, W, length, doublings)
+
+
+@compiled
+def _backward(
+    table,
+    block,
+    state,
+    before,
+    seed,
+    stream,
+    first_replica,
+    initial,
+    confirmations,
+    longest,
+    places,
+    W,
+    length,
+    doublings,
+):
     for r in range(W.shape[0]):
         trail = new_trail(places[r])
         trail = _from_empty(table, seed, stream, first_replica + r, initial, block, state, trail, W[r])
@@ -50,6 +69,6 @@ def _from_empty(table, seed, stream, replica, n, block, state, trail, W):
     trail = extend_trail(table, seed, stream, replica, n, block, trail)
     for first in range(-n, 0, BLOCK):
         draw_block(table, seed, stream, replica, first, block, trail_at(trail, first))
-        rebase(state, advance(state, block, 0, BLOCK, 0.0))
+        rebase(state, advance(state, block, FIRST, LAST, 0.0))
     get(state, W)
     return trail

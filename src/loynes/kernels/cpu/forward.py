@@ -6,27 +6,33 @@ from typing import NamedTuple
 
 import numpy as np
 
+from loynes.inputs.tables import JobTable
 from loynes.kernels.cpu.compiled import compiled
-from loynes.kernels.cpu.jobs import draw_block, new_block, phase_of
-from loynes.kernels.cpu.kinds import look as look_at_kinds
-from loynes.kernels.cpu.kinds import take_lost, unpack
-from loynes.kernels.cpu.state import advance, get, look, new_state, put, rebase
+from loynes.kernels.cpu.jobs import FIRST, LAST, draw_block, new_block, phase_of
+from loynes.kernels.cpu.state import add_lost, advance, get, look, new_state, put, rebase
+from loynes.kernels.cpu.variants import PlainTable, SimpleTable, chosen_by_type, typed
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.tally import BIN_OFFSET, BIN_SHIFT, BINS
 
 _SHIFT, _OFFSET = np.int64(BIN_SHIFT), np.int64(BIN_OFFSET)
 
 
-@compiled
 def forward(table, needs, as_runs, stride, seed, stream, replicas, rows, begin, end, observe, W, places, tally):
     """Jobs begin .. end-1 (multiples of BLOCK) of the replicas whose workloads are the rows of W, with the arrival
     process at places[r]; updates these and the tally, each replica in a tally row of its own.
 
     Row r depends on nothing but (table, seed, stream, replicas[r]) and the jobs so far: not on how work is cut.
     """
-    block = new_block(table)
-    state = new_state(table, as_runs)
-    wait, loss = np.empty(needs.need.size), np.zeros(needs.need.size * table.units.size)
+    rooms = new_block(table), new_state(table, as_runs)
+    scratch = np.empty(needs.need.size), np.zeros(needs.need.size * table.units.size)
+    numbers = stride, seed, stream, replicas, rows, begin, end, observe
+    _forward(typed(table), needs, *rooms, *scratch, *numbers, W, places, tally)
+
+
+@compiled
+def _forward(
+    table, needs, block, state, wait, loss, stride, seed, stream, replicas, rows, begin, end, observe, W, places, tally
+):
     for r in range(W.shape[0]):
         put(state, W[r])
         x = places[r]
@@ -36,29 +42,20 @@ def forward(table, needs, as_runs, stride, seed, stream, replicas, rows, begin, 
             now = 0.0
             if observe:
                 for j in range(0, BLOCK, stride):
-                    if table.plain:
-                        look(state, needs.need, now, wait, loss)
-                    else:
-                        look_at_kinds(state, block, j, needs, now, wait, loss)
-                    if needs.phase_weight.size > 0:
-                        phase = phase_of(table.arrivals, block, j)
-                        _note_by_phase(row, needs.weight, needs.phase_weight[phase], wait, loss)
-                        if table.arrivals.repeat >= 0:
-                            _note_response(row, needs, block.job_class[j], wait, block.service[j])
-                    else:
-                        _note(row, needs.weight, wait, loss)
+                    look(state, block, j, needs, now, wait, loss)
+                    note(table, row, needs, block, j, wait, loss)
                     now = advance(state, block, j, j + stride, now)
             else:
-                now = advance(state, block, 0, BLOCK, now)
+                now = advance(state, block, FIRST, LAST, now)
             rebase(state, now)
-        if not table.plain and not table.strict:
-            lost = take_lost(state, unpack(state.plan))
-            if observe:
-                # Every job's own loss was summed, while the rest is a sum over looks.
-                row.loss[:] += lost / stride
+        add_lost(state, row.loss, stride, observe)
         _give_row(tally, rows[r], row)
         places[r] = x
         get(state, W[r])
+
+
+def note(table, row, needs, block, j, wait, loss):
+    """Add one observed arrival, in the place of job j of the block."""
 
 
 class Row(NamedTuple):
@@ -142,3 +139,20 @@ def _note_response(row, needs, own, wait, service):
     row.square[column] += more * response * response
     place = (np.float64(response * row.per_unit).view(np.int64) >> _SHIFT) - _OFFSET
     row.bins[column, min(max(place, 0), BINS - 1)] += more
+
+
+def _note_plain(table, row, needs, block, j, wait, loss):
+    _note(row, needs.weight, wait, loss)
+
+
+def _note_any(table, row, needs, block, j, wait, loss):
+    if needs.phase_weight.size > 0:
+        phase = phase_of(table.arrivals, block, j)
+        _note_by_phase(row, needs.weight, needs.phase_weight[phase], wait, loss)
+        if table.arrivals.repeat >= 0:
+            _note_response(row, needs, block.job_class[j], wait, block.service[j])
+    else:
+        _note(row, needs.weight, wait, loss)
+
+
+chosen_by_type(note, {SimpleTable: _note_plain, PlainTable: _note_plain, JobTable: _note_any})

@@ -10,10 +10,12 @@ from loynes.inputs import tables
 from loynes.inputs.arrivals import MOVES, POISSON, RECORDED, RENEWAL
 from loynes.inputs.jobs import LARGEST, SMALLEST
 from loynes.inputs.philox import ASSIGNMENT, GROUP_SHIFT
+from loynes.inputs.tables import JobTable
 from loynes.kernels.cpu.arrivals import walk, walk_sessions
 from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.cpu.elementary import exp, log
 from loynes.kernels.cpu.philox import words
+from loynes.kernels.cpu.variants import PlainTable, SimpleTable, chosen_by_type, typed
 from loynes.kernels.reference import BLOCK
 
 EXPONENTIAL, PARETO, BOUNDED_PARETO = tables.EXPONENTIAL, tables.PARETO, tables.BOUNDED_PARETO
@@ -21,6 +23,8 @@ DETERMINISTIC, UNIFORM, WEIBULL, TABLE = tables.DETERMINISTIC, tables.UNIFORM, t
 PIECES = tables.PIECES
 EDGE, PER_STEP = tables.TABLE_EDGE, 1.0 / tables.TABLE_STEP
 _20, _12 = np.uint64(20), np.uint64(12)
+# The jobs of a block, as numbers that are no literals: Numba would compile a function once for each of those.
+FIRST, LAST = np.int64(0), np.int64(BLOCK)
 # Counting cuts vectorises and wins for few classes; a search wins for many.
 FEW_CLASSES = 24
 
@@ -42,12 +46,9 @@ class Block(NamedTuple):
     move: np.ndarray
 
 
-@compiled
-def new_block(table):
+def new_block(table: JobTable) -> Block:
     """Room for a block of a model's jobs."""
-    most = 0
-    for c in range(table.need.size):
-        most = max(most, table.specific[c].sum())
+    most = int(table.specific.sum(axis=1).max())
     return Block(
         np.empty(BLOCK, np.int64),
         np.empty(BLOCK, np.float64),
@@ -64,31 +65,89 @@ def new_block(table):
     )
 
 
-@compiled
 def draw_block(table, seed, stream, replica, first, block, x):
     """Fill the block with jobs first .. first + BLOCK - 1 of a replica.
 
     x is the place of the arrival process at job `first`, or, in the past (first < 0), at first + BLOCK; returned is
     that at the other end. Poisson arrivals have no memory: theirs stays what it is.
     """
+    return _draw_block(typed(table), seed, stream, replica, first, block, x)
+
+
+@compiled
+def _draw_block(table, seed, stream, replica, first, block, x):
+    return draw_block(table, seed, stream, replica, first, block, x)
+
+
+def _draw_simple(table, seed, stream, replica, first, block, x):
+    _draw_plain_words(table, seed, stream, replica, first, block)
+    _serve_exponential(table, block)
+    return x
+
+
+def _draw_plain(table, seed, stream, replica, first, block, x):
+    _draw_plain_words(table, seed, stream, replica, first, block)
+    _serve_classes(table, block)
+    return x
+
+
+@compiled
+def _draw_plain_words(table, seed, stream, replica, first, block):
+    """Gaps, classes and the services' uniforms, of Poisson arrivals."""
+    word = block.word
+    words(seed, stream, replica, first, word[0], word[1], word[2], word[3])
+    _poisson_gaps(table.gap_mean, word[1], block.gap)
+    _uniforms(word[2], word[3], block.uniform)
+    _pick_classes(table.class_cut, word[0], block.job_class)
+
+
+@compiled
+def _poisson_gaps(mean, word, gap):
+    if mean > 0.0:
+        for i in range(BLOCK):
+            gap[i] = -log((np.float64(np.int64(word[i])) + 0.5) * 2.0**-32) * mean
+    else:
+        gap[:] = 0.0
+
+
+@compiled
+def _uniforms(high, low, u):
+    for i in range(BLOCK):
+        u[i] = (np.float64(np.int64((high[i] << _20) | (low[i] >> _12))) + 0.5) * 2.0**-52
+
+
+@compiled
+def _serve_exponential(table, block):
+    u, service, need = block.uniform, block.service, block.need
+    for i in range(BLOCK):
+        service[i] = -log(u[i])
+    for i in range(BLOCK):
+        c = block.job_class[i]
+        need[i] = table.need[c]
+        service[i] *= table.p[c]
+
+
+@compiled
+def _serve_classes(table, block):
+    for i in range(BLOCK):
+        block.need[i] = table.need[block.job_class[i]]
+    _serve(table, block, block.service)
+
+
+def _draw_any(table, seed, stream, replica, first, block, x):
     word = block.word
     word_0, word_1, word_2, word_3 = word[0], word[1], word[2], word[3]
-    gap, service, need, u = block.gap, block.service, block.need, block.uniform
     if table.arrivals.process != POISSON:
         x = _draw_gaps(table, seed, stream, replica, first, block, x)
     words(seed, stream, replica, first, word_0, word_1, word_2, word_3)
     if table.arrivals.process != POISSON:
         if table.gap_mean == 0.0:
-            gap[:] = 0.0
+            block.gap[:] = 0.0
         if table.arrivals.repeat >= 0:
             _repeat_words(table.arrivals, seed, stream, replica, first, block)
-    elif table.gap_mean > 0.0:
-        for i in range(BLOCK):
-            gap[i] = -log((np.float64(np.int64(word_1[i])) + 0.5) * 2.0**-32) * table.gap_mean
     else:
-        gap[:] = 0.0
-    for i in range(BLOCK):
-        u[i] = (np.float64(np.int64((word_2[i] << _20) | (word_3[i] >> _12))) + 0.5) * 2.0**-52
+        _poisson_gaps(table.gap_mean, word_1, block.gap)
+    _uniforms(word_2, word_3, block.uniform)
     if table.arrivals.mixed > 0:
         _pick_mixed(table.arrivals, word_0, block)
     else:
@@ -102,17 +161,13 @@ def draw_block(table, seed, stream, replica, first, block, x):
                 for w in range(4):
                     block.assignment[i, 4 * group + w] = word[w, i]
     if table.simple:
-        for i in range(BLOCK):
-            service[i] = -log(u[i])
-        for i in range(BLOCK):
-            c = block.job_class[i]
-            need[i] = table.need[c]
-            service[i] *= table.p[c]
+        _serve_exponential(table, block)
     else:
-        for i in range(BLOCK):
-            need[i] = table.need[block.job_class[i]]
-        _serve(table, block, service)
+        _serve_classes(table, block)
     return x
+
+
+chosen_by_type(draw_block, {SimpleTable: _draw_simple, PlainTable: _draw_plain, JobTable: _draw_any})
 
 
 @compiled
@@ -122,8 +177,7 @@ def _draw_gaps(table, seed, stream, replica, first, block, x):
     if table.arrivals.process != RECORDED:
         words(seed, stream | MOVES, replica, first, word[0], word[1], word[2], word[3])
     if table.arrivals.process == RENEWAL:
-        for i in range(BLOCK):
-            u[i] = (np.float64(np.int64((word[0, i] << _20) | (word[1, i] >> _12))) + 0.5) * 2.0**-52
+        _uniforms(word[0], word[1], u)
         block.job_class[:] = table.need.size
         _serve(table, block, gap)
         for i in range(BLOCK):
@@ -137,8 +191,7 @@ def _draw_gaps(table, seed, stream, replica, first, block, x):
 def _draw_sessions(table, seed, stream, replica, first, block, x):
     """The same for sessions, once gaps between them have been drawn. Their own are kept where services will be."""
     t, word, u, within = table.arrivals, block.word, block.uniform, block.service
-    for i in range(BLOCK):
-        u[i] = (np.float64(np.int64((word[0, i] << _20) | (word[1, i] >> _12))) + 0.5) * 2.0**-52
+    _uniforms(word[0], word[1], u)
     block.job_class[:] = table.need.size + np.int64(t.process == RENEWAL)
     _serve(table, block, within)
     for i in range(BLOCK):

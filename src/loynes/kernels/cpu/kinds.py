@@ -11,7 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from loynes.inputs.tables import JobTable
 from loynes.kernels.cpu import dense, runs
 from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.cpu.runs import WINDOW
@@ -32,27 +34,18 @@ class Plan(NamedTuple):
     chosen: np.ndarray  # scratch: places of specific servers
 
 
-@compiled
-def room(servers, as_runs):
+def room(servers: int, as_runs: bool) -> int:
     """Entries that a kind takes: a dense vector reads as far again past its end, a run list a window."""
     return servers + 1 + WINDOW if as_runs else 2 * servers
 
 
-@compiled
-def new_plan(table, as_runs):
+def new_plan(table: JobTable, as_runs: NDArray[np.bool_]) -> NDArray[np.int64]:
     """The integers: kinds, classes, and then the fields of Plan."""
-    kinds, classes = table.units.size, table.need.size
-    most = max(1, table.specific.max())
-    packed = np.zeros(2 + 3 * kinds + 1 + 2 * classes * kinds + most, np.int64)
-    packed[0], packed[1] = kinds, classes
-    plan = unpack(packed)
-    for t in range(kinds):
-        plan.units[t] = table.units[t]
-        plan.as_runs[t] = as_runs[t]
-        plan.begin[t + 1] = plan.begin[t] + room(table.units[t], as_runs[t])
-    plan.demand[:] = table.demand
-    plan.specific[:] = table.specific
-    return packed
+    rooms = [room(int(units), bool(form)) for units, form in zip(table.units, as_runs, strict=True)]
+    most = max(1, int(table.specific.max()))
+    parts = ([len(table.units), len(table.need)], table.units, np.cumsum([0, *rooms]), as_runs, table.demand.ravel(),
+             table.specific.ravel(), np.zeros(most))  # fmt: skip
+    return np.concatenate([np.asarray(part, np.int64) for part in parts])
 
 
 @compiled

@@ -5,23 +5,43 @@ from __future__ import annotations
 import numpy as np
 
 from loynes.kernels.cpu.compiled import compiled
-from loynes.kernels.cpu.jobs import draw_block, new_block, phase_of
-from loynes.kernels.cpu.kinds import look as look_at_kinds
-from loynes.kernels.cpu.kinds import take_lost, unpack
-from loynes.kernels.cpu.state import advance, get, look, lower, new_state, put
+from loynes.kernels.cpu.jobs import FIRST, LAST, draw_block, new_block, phase_of
+from loynes.kernels.cpu.state import add_lost, advance, get, look, lower, new_state, put
+from loynes.kernels.cpu.variants import typed
 from loynes.kernels.reference import BLOCK
 
 
-@compiled
 def pile(table, needs, blockers, as_runs, stride, seed, stream, first_replica, begin, end, H, places, heap):
     """Pile jobs begin .. end-1 (multiples of BLOCK) of replicas first_replica + r on the heights heap.base[r] + H[r].
 
     H[r, 0] = 0 at every block's end, so that heights keep their precision however high the pile is. Gathered beside it:
     the expected HOL loss of every stride-th job, and what control variates need (see `count`).
     """
-    block = new_block(table)
-    state = new_state(table, as_runs)
-    wait_k, loss_k = np.empty(needs.need.size), np.zeros(needs.need.size * table.units.size)
+    rooms = new_block(table), new_state(table, as_runs)
+    scratch = np.empty(needs.need.size), np.zeros(needs.need.size * table.units.size)
+    numbers = stride, seed, stream, first_replica, begin, end
+    _pile(typed(table), needs, blockers, *rooms, *scratch, *numbers, H, places, heap)
+
+
+@compiled
+def _pile(
+    table,
+    needs,
+    blockers,
+    block,
+    state,
+    wait_k,
+    loss_k,
+    stride,
+    seed,
+    stream,
+    first_replica,
+    begin,
+    end,
+    H,
+    places,
+    heap,
+):
     for r in range(H.shape[0]):
         put(state, H[r])
         x = places[r]
@@ -31,10 +51,7 @@ def pile(table, needs, blockers, as_runs, stride, seed, stream, first_replica, b
         for first in range(begin, end, BLOCK):
             x = draw_block(table, seed, stream, first_replica + r, first, block, x)
             for j in range(0, BLOCK, stride):
-                if table.plain:
-                    look(state, needs.need, 0.0, wait_k, loss_k)
-                else:
-                    look_at_kinds(state, block, j, needs, 0.0, wait_k, loss_k)
+                look(state, block, j, needs, 0.0, wait_k, loss_k)
                 for k in range(needs.need.size):
                     more = 1.0
                     if needs.phase_weight.size > 0:
@@ -43,32 +60,34 @@ def pile(table, needs, blockers, as_runs, stride, seed, stream, first_replica, b
                         loss[t] += needs.weight[k] * more * loss_k[k * loss.size + t]
                 advance(state, block, j, j + stride, 0.0)
             base += lower(state)
-            count(blockers, block, BLOCK, jobs, service, blocked, longest)
-        if not table.plain and not table.strict:
-            loss += take_lost(state, unpack(state.plan)) / stride
+            count(blockers, block, LAST, jobs, service, blocked, longest)
+        add_lost(state, loss, stride, True)
         heap.base[r], heap.loss[r] = base, loss
         places[r] = x
         give_counts(heap, r, jobs, service, blocked, longest)
         get(state, H[r])
 
 
-@compiled
 def regenerate(table, blockers, as_runs, seed, stream, first_replica, begin, H, heap):
     """Pile on from job `begin` (a multiple of BLOCK) up to and with the first job that needs all servers."""
-    block = new_block(table)
-    state = new_state(table, as_runs)
+    rooms = new_block(table), new_state(table, as_runs)
+    _regenerate(typed(table), blockers, *rooms, seed, stream, first_replica, begin, H, heap)
+
+
+@compiled
+def _regenerate(table, blockers, block, state, seed, stream, first_replica, begin, H, heap):
     for r in range(H.shape[0]):
         put(state, H[r])
         jobs, service, blocked, longest = take_counts(heap, r)
         first = begin
         last = BLOCK
         while last == BLOCK:
-            draw_block(table, seed, stream, first_replica + r, first, block, 0)
+            draw_block(table, seed, stream, first_replica + r, first, block, FIRST)
             last = 0
             while last < BLOCK and block.need[last] < table.servers:
                 last += 1
             end = min(last + 1, BLOCK)
-            advance(state, block, 0, end, 0.0)
+            advance(state, block, FIRST, end, 0.0)
             heap.base[r] += lower(state)
             count(blockers, block, end, jobs, service, blocked, longest)
             first += BLOCK

@@ -5,19 +5,22 @@ from __future__ import annotations
 import numpy as np
 
 from loynes.kernels.cpu.compiled import compiled
-from loynes.kernels.cpu.jobs import draw_block, new_block
+from loynes.kernels.cpu.jobs import FIRST, LAST, draw_block, new_block
 from loynes.kernels.cpu.state import advance, get, lower, new_state, put
 from loynes.kernels.cpu.trail import extend_trail, new_trail, trail_at
+from loynes.kernels.cpu.variants import typed
 from loynes.kernels.reference import BLOCK
 
 
-@compiled
 def pile_before(table, as_runs, seed, stream, first_replica, length, places, height, time, jobs):
     """Jobs -length .. -1 of replicas whose arrival process stands at places[r] at job 0: the height of their pile,
     started flat, the time they took to arrive, until job 0, and how many there were of each class."""
-    block = new_block(table)
-    state = new_state(table, as_runs)
-    H = np.empty(table.servers)
+    rooms = new_block(table), new_state(table, as_runs), np.empty(table.servers)
+    _pile_before(typed(table), *rooms, seed, stream, first_replica, length, places, height, time, jobs)
+
+
+@compiled
+def _pile_before(table, block, state, H, seed, stream, first_replica, length, places, height, time, jobs):
     for r in range(places.size):
         replica = first_replica + r
         trail = extend_trail(table, seed, stream, replica, length, block, new_trail(places[r]))
@@ -31,7 +34,7 @@ def pile_before(table, as_runs, seed, stream, first_replica, length, places, hei
             for i in range(BLOCK):
                 jobs[r, block.job_class[i]] += 1
             block.gap[:] = 0.0
-            advance(state, block, 0, BLOCK, 0.0)
+            advance(state, block, FIRST, LAST, 0.0)
             base += lower(state)
         get(state, H)
         height[r], time[r] = base + H.max(), passed

@@ -7,19 +7,22 @@ import numpy as np
 from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.cpu.jobs import draw_block, new_block
 from loynes.kernels.cpu.state import advance, get, lower, new_state, put
+from loynes.kernels.cpu.variants import typed
 from loynes.kernels.reference import BLOCK
 
 
-@compiled
 def pile_in_time(table, as_runs, seed, stream, first_replica, span, height, jobs):
     """The height of the pile, started flat, of all jobs that come in less than `span` from place 0 on,
     and how many of each class there are.
 
     Job 0 of a replica stands for that place and is no job of the pile.
     """
-    block = new_block(table)
-    state = new_state(table, as_runs)
-    H = np.empty(table.servers)
+    rooms = new_block(table), new_state(table, as_runs), np.empty(table.servers)
+    _pile_in_time(typed(table), *rooms, seed, stream, first_replica, span, height, jobs)
+
+
+@compiled
+def _pile_in_time(table, block, state, H, seed, stream, first_replica, span, height, jobs):
     for r in range(height.size):
         H[:] = 0.0
         put(state, H)

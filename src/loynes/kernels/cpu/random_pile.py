@@ -6,20 +6,25 @@ import numpy as np
 
 from loynes.inputs.philox import ASSIGNMENT, GROUP_SHIFT
 from loynes.kernels.cpu.compiled import compiled
-from loynes.kernels.cpu.jobs import draw_block, new_block
+from loynes.kernels.cpu.jobs import LAST, draw_block, new_block
 from loynes.kernels.cpu.philox import words
 from loynes.kernels.cpu.pile import count, give_counts, take_counts
+from loynes.kernels.cpu.variants import typed
 from loynes.kernels.reference import BLOCK
 
 _32, _2, _3 = np.uint64(32), np.int64(2), np.int64(3)
 
 
-@compiled
 def random_pile(table, blockers, seed, stream, first_replica, begin, end, H, places, heap):
     """As `pile`, but rows of H are not sorted: who is where is part of the state. Every job's own loss is summed."""
-    block = new_block(table)
-    s = table.servers
     near, far = np.empty((4, BLOCK), np.uint64), np.empty((4, 1), np.uint64)
+    rooms = new_block(table), near, far
+    _random_pile(typed(table), blockers, *rooms, seed, stream, first_replica, begin, end, H, places, heap)
+
+
+@compiled
+def _random_pile(table, blockers, block, near, far, seed, stream, first_replica, begin, end, H, places, heap):
+    s = table.servers
     for r in range(H.shape[0]):
         heights, x = H[r].copy(), places[r]
         jobs, service, blocked, longest = take_counts(heap, r)
@@ -48,7 +53,7 @@ def random_pile(table, blockers, seed, stream, first_replica, begin, end, H, pla
             bottom = heights.min()
             heights -= bottom
             base += bottom
-            count(blockers, block, BLOCK, jobs, service, blocked, longest)
+            count(blockers, block, LAST, jobs, service, blocked, longest)
         heap.base[r], heap.loss[r, 0] = base, loss
         give_counts(heap, r, jobs, service, blocked, longest)
         H[r] = heights

@@ -44,7 +44,9 @@ def run_replay(
     wait, loss, workload = np.empty(len(need)), np.empty(len(need)), np.zeros(servers)
     lost = np.zeros(len(edges) - 1)
     form = cheaper_as_runs(servers, need) if as_runs is None else as_runs
-    _replay(form, need, service, gap, submit, edges, wait, loss, lost, workload)
+    values = np.zeros(room(servers, form))
+    counts = np.zeros(len(values) if form else 1, np.int32)
+    _replay(form, values, counts, need, service, gap, submit, edges, wait, loss, lost, workload)
     return Replayed(wait, loss, lost, workload)
 
 
@@ -54,10 +56,8 @@ def cheaper_as_runs(servers: int, need: Ints) -> bool:
 
 
 @compiled
-def _replay(as_runs, need, service, gap, submit, edges, wait, loss, lost, workload):
+def _replay(as_runs, values, counts, need, service, gap, submit, edges, wait, loss, lost, workload):
     servers = workload.size
-    values = np.zeros(room(servers, as_runs))
-    counts = np.zeros(values.size if as_runs else 1, np.int32)
     size = 0
     if as_runs:
         size = _runs_put(values, counts, workload)

@@ -50,7 +50,7 @@ def advance(values, counts, size, need, service, gap, begin, end, now):
             counts[np.uint64(size)] = -short
             size += 1
         v = max(now, last) + service[j]
-        place = _find(values, 0, size, v)
+        place = _find(values, np.int64(0), size, v)
         move(values, place + 1, place, size - place)
         move(counts, place + 1, place, size - place)
         values[np.uint64(place)] = v
@@ -84,13 +84,13 @@ def insert(values, counts, begin, size, need, v):
 @compiled
 def _find(values, begin, size, v):
     """Where the first run at or below v lies, in a list that begins somewhere."""
-    place, width = _halve(values, begin, size, v, WINDOW)
+    place, width = _halve(values, begin, size, v, np.int64(WINDOW))
     if width > FEW:
         first = np.uint64(place)
         for i in range(np.uint64(WINDOW)):
             place += np.int64(values[first + i] > v)
         return place
-    return _halve(values, place, width, v, 0)[0]
+    return _halve(values, place, width, v, np.int64(0))[0]
 
 
 @compiled

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from loynes.kernels.cpu.compiled import compiled
-from loynes.kernels.cpu.jobs import draw_block, new_block
+from loynes.kernels.cpu.jobs import FIRST, LAST, draw_block, new_block
 from loynes.kernels.cpu.state import advance, get, new_state, put, rebase, same
 from loynes.kernels.cpu.trail import extend_trail, new_trail, trail_at
+from loynes.kernels.cpu.variants import typed
 from loynes.kernels.reference import BLOCK
 
+NOW = np.int64(0)
 
-@compiled
+
 def sandwich(table, as_runs, seed, stream, first_replica, begin, end, low, high, places, met):
     """Jobs begin .. end-1 (multiples of BLOCK) for the pairs of rows low[r] <= high[r] of replicas first_replica + r.
 
     met[r] is the number of jobs after which the two were first seen equal (at a block's end), -1 if not yet.
     """
-    block = new_block(table)
-    lower, upper = new_state(table, as_runs), new_state(table, as_runs)
+    rooms = new_block(table), new_state(table, as_runs), new_state(table, as_runs)
+    _sandwich(typed(table), *rooms, seed, stream, first_replica, begin, end, low, high, places, met)
+
+
+@compiled
+def _sandwich(table, block, lower, upper, seed, stream, first_replica, begin, end, low, high, places, met):
     for r in range(low.shape[0]):
         put(lower, low[r])
         put(upper, high[r])
@@ -33,15 +41,35 @@ def sandwich(table, as_runs, seed, stream, first_replica, begin, end, low, high,
             high[r] = low[r]
 
 
-@compiled
 def perfect(table, as_runs, seed, stream, first_replica, initial, longest, ceiling, rise, places, W, length, doublings):
     """One sample a row of W: double n from `initial` until chains begun n jobs ago at 0 and at a ceiling meet by now.
 
     The ceiling starts at `ceiling` and grows by `rise` with every doubling. length[r] is the n that sufficed, 0 if none
     up to `longest` did.
     """
-    block = new_block(table)
-    lower, upper = new_state(table, as_runs), new_state(table, as_runs)
+    rooms = new_block(table), new_state(table, as_runs), new_state(table, as_runs)
+    pasts = initial, longest, ceiling, rise
+    _perfect(typed(table), *rooms, seed, stream, first_replica, *pasts, places, W, length, doublings)
+
+
+@compiled
+def _perfect(
+    table,
+    block,
+    lower,
+    upper,
+    seed,
+    stream,
+    first_replica,
+    initial,
+    longest,
+    ceiling,
+    rise,
+    places,
+    W,
+    length,
+    doublings,
+):
     for r in range(W.shape[0]):
         n = initial
         trail = new_trail(places[r])
@@ -53,7 +81,7 @@ def perfect(table, as_runs, seed, stream, first_replica, initial, longest, ceili
             W[r] = ceiling + rise * doublings[r]
             put(upper, W[r])
             trail = extend_trail(table, seed, stream, first_replica + r, n, block, trail)
-            at, _ = _together(table, seed, stream, first_replica + r, -n, 0, block, trail, lower, upper, True)
+            at, _ = _together(table, seed, stream, first_replica + r, -n, NOW, block, trail, lower, upper, True)
             if at <= 0:
                 length[r] = n
                 break
@@ -76,9 +104,9 @@ def _together(table, seed, stream, replica, begin, end, block, trail, lower, upp
             draw_block(table, seed, stream, replica, first, block, trail_at(trail, first))
         else:
             x = draw_block(table, seed, stream, replica, first, block, x)
-        rebase(lower, advance(lower, block, 0, BLOCK, 0.0))
+        rebase(lower, advance(lower, block, FIRST, LAST, 0.0))
         if apart:
-            rebase(upper, advance(upper, block, 0, BLOCK, 0.0))
+            rebase(upper, advance(upper, block, FIRST, LAST, 0.0))
             if same(lower, upper):
                 apart = False
                 at = first + BLOCK

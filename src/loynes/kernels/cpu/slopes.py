@@ -13,6 +13,7 @@ import numpy as np
 
 from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.cpu.jobs import draw_block, new_block
+from loynes.kernels.cpu.variants import typed
 from loynes.kernels.reference import BLOCK
 
 
@@ -27,12 +28,16 @@ class Runs(NamedTuple):
     held: np.ndarray  # how many runs there are, and how many spare rows
 
 
-@compiled
 def slopes(table, needs, stride, seed, stream, replicas, begin, end, observe, W, D, places, sums):
     """Jobs begin .. end-1 (multiples of BLOCK) of the replicas whose workloads are the rows of W, and their derivatives
     those of D; updates these, the places of the arrival process and, where they are observed, the sums."""
-    block = new_block(table)
-    runs = _new_runs(table.servers, D.shape[2])
+    rooms = new_block(table), _new_runs(table.servers, D.shape[2])
+    numbers = stride, seed, stream, replicas, begin, end, observe
+    _slopes(typed(table), needs, *rooms, *numbers, W, D, places, sums)
+
+
+@compiled
+def _slopes(table, needs, block, runs, stride, seed, stream, replicas, begin, end, observe, W, D, places, sums):
     for r in range(W.shape[0]):
         _put(runs, W[r], D[r])
         x = places[r]
@@ -51,8 +56,7 @@ def slopes(table, needs, stride, seed, stream, replicas, begin, end, observe, W,
         _get(runs, W[r], D[r])
 
 
-@compiled
-def _new_runs(servers, width):
+def _new_runs(servers: int, width: int) -> Runs:
     return Runs(
         np.empty(servers + 1),
         np.empty(servers + 1, np.int64),

@@ -1,14 +1,18 @@
-"""One state, several forms: everything above this file is written once and works on dense vectors and run lists, of one
-kind of server or of several."""
+"""One state, three forms: everything above this file is written once and works on dense vectors and run lists, of one
+kind of server or of several. A state's type says its form, and kernels are compiled for the one they get."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from loynes.inputs.tables import JobTable
 from loynes.kernels.cpu import dense, kinds, runs
-from loynes.kernels.cpu.compiled import compiled
+from loynes.kernels.cpu.variants import chosen_by_type
+
+Array = NDArray[np.float64]
 
 _dense_put, _dense_advance, _dense_rebase = dense.put, dense.advance, dense.rebase
 _dense_lower, _dense_look, _dense_get = dense.lower, dense.look, dense.get
@@ -16,114 +20,188 @@ _dense_same, _runs_same = dense.same, runs.same
 _runs_put, _runs_advance, _runs_rebase = runs.put, runs.advance, runs.rebase
 _runs_lower, _runs_look, _runs_get = runs.lower, runs.look, runs.get
 _kinds_put, _kinds_advance, _kinds_rebase, _kinds_lower = kinds.put, kinds.advance, kinds.rebase, kinds.lower
-_kinds_same, _kinds_get = kinds.same, kinds.get
-_kinds_plan, _room = kinds.new_plan, kinds.room
+_kinds_same, _kinds_get, _kinds_look = kinds.same, kinds.get, kinds.look
+_take_lost, _unpack = kinds.take_lost, kinds.unpack
 
 
-class State(NamedTuple):
-    """A workload: one vector of s servers, or one a kind. `size` is the number of runs, 0 for a dense vector.
-
-    Few arrays, because each costs a little at every call: what several kinds need is packed (see kinds.py).
-    """
+class Dense(NamedTuple):
+    """The vector of s servers, and as many entries again for the shifted read."""
 
     servers: int
-    plain: bool
-    as_runs: bool  # of the only kind
+    values: Array
+
+
+class Runs(NamedTuple):
+    """A list of runs: size[0] of them."""
+
+    values: Array
+    counts: NDArray[np.int32]
+    size: NDArray[np.int64]
+
+
+class Kinds(NamedTuple):
+    """A vector or list a kind. Few arrays, because each costs a little at every call: the rest is packed in `plan`."""
+
     strict: bool
-    values: np.ndarray
-    counts: np.ndarray
-    size: np.ndarray  # [kind]
-    plan: np.ndarray  # integers, for kinds.py
+    values: Array
+    counts: NDArray[np.int32]
+    size: NDArray[np.int64]  # [kind]
+    plan: NDArray[np.int64]
 
 
-@compiled
-def new_state(table, as_runs):
+def new_state(table: JobTable, as_runs: NDArray[np.bool_]) -> Dense | Runs | Kinds:
+    """Room for a workload, in the form that is asked for kind by kind."""
     # A run has at least one server, so there are at most s; one more while a job is inserted; a window to read past.
-    count = table.units.size
-    room = 0
-    for t in range(count):
-        room += _room(table.units[t], as_runs[t])
-    plan = np.zeros(0, np.int64) if table.plain else _kinds_plan(table, as_runs)
-    return State(
-        table.servers,
-        table.plain,
-        as_runs[0],
-        table.strict,
-        np.zeros(room if table.plain else room + 1 + count),
-        np.zeros(room, np.int32),
-        np.zeros(count, np.int64),
-        plan,
-    )
+    room = sum(kinds.room(int(s), bool(form)) for s, form in zip(table.units, as_runs, strict=True))
+    if not table.plain:
+        count = len(table.units)
+        values, counts = np.zeros(room + 1 + count), np.zeros(room, np.int32)
+        return Kinds(table.strict, values, counts, np.zeros(count, np.int64), kinds.new_plan(table, as_runs))
+    if as_runs[0]:
+        return Runs(np.zeros(room), np.zeros(room, np.int32), np.zeros(1, np.int64))
+    return Dense(table.servers, np.zeros(room))
 
 
-@compiled
+# What can be done with a state; the functions below have the forms.
+
+
 def put(state, W):
-    if not state.plain:
-        _kinds_put(state, W)
-    elif state.as_runs:
-        state.size[0] = _runs_put(state.values, state.counts, W)
-    else:
-        state.size[0] = 0
-        _dense_put(state.values, W)
+    """Take over a workload vector."""
 
 
-@compiled
 def advance(state, block, begin, end, now):
     """Jobs begin .. end-1 of the block; returns the block's clock after them."""
-    if not state.plain:
-        return _kinds_advance(state, block, begin, end, now)
-    if state.size[0] > 0:
-        size, now = _runs_advance(
-            state.values, state.counts, state.size[0], block.need, block.service, block.gap, begin, end, now
-        )
-        state.size[0] = size
-        return now
+
+
+def rebase(state, now):
+    """End of a block: workloads seen from `now`."""
+
+
+def lower(state):
+    """End of a block of a pile: count from the bottom, which is returned."""
+
+
+def look(state, block, j, needs, now, wait, loss):
+    """Wait and HOL loss that an arrival of each need would meet in the place of job j of the block."""
+
+
+def same(state, other):
+    """Whether two states of the same form are equal."""
+
+
+def get(state, W):
+    """Write the workload vector out."""
+
+
+def add_lost(state, loss, stride, observe):
+    """Where the order is not strict, every job's own HOL loss was summed, while the rest is a sum over looks, one in
+    `stride` jobs: add it, if it is observed, and start again at 0."""
+
+
+def _put_dense(state, W):
+    _dense_put(state.values, W)
+
+
+def _put_runs(state, W):
+    state.size[0] = _runs_put(state.values, state.counts, W)
+
+
+def _put_kinds(state, W):
+    _kinds_put(state, W)
+
+
+def _advance_dense(state, block, begin, end, now):
     return _dense_advance(state.values, state.servers, block.need, block.service, block.gap, begin, end, now)
 
 
-@compiled
-def rebase(state, now):
-    if not state.plain:
-        _kinds_rebase(state, now)
-    elif state.size[0] > 0:
-        state.size[0] = _runs_rebase(state.values, state.counts, state.size[0], now)
-    else:
-        _dense_rebase(state.values, state.servers, now)
+def _advance_runs(state, block, begin, end, now):
+    size, now = _runs_advance(
+        state.values, state.counts, state.size[0], block.need, block.service, block.gap, begin, end, now
+    )
+    state.size[0] = size
+    return now
 
 
-@compiled
-def lower(state):
-    if not state.plain:
-        return _kinds_lower(state)
-    if state.size[0] > 0:
-        return _runs_lower(state.values, state.size[0])
+def _advance_kinds(state, block, begin, end, now):
+    return _kinds_advance(state, block, begin, end, now)
+
+
+def _rebase_dense(state, now):
+    _dense_rebase(state.values, state.servers, now)
+
+
+def _rebase_runs(state, now):
+    state.size[0] = _runs_rebase(state.values, state.counts, state.size[0], now)
+
+
+def _rebase_kinds(state, now):
+    _kinds_rebase(state, now)
+
+
+def _lower_dense(state):
     return _dense_lower(state.values, state.servers)
 
 
-@compiled
-def look(state, need, now, wait, loss):
-    """Wait and HOL loss that an arrival of each need would meet, in the plain model (see kinds.look for the others)."""
-    if state.size[0] > 0:
-        _runs_look(state.values, state.counts, state.size[0], need, now, wait, loss)
-    else:
-        _dense_look(state.values, need, now, wait, loss)
+def _lower_runs(state):
+    return _runs_lower(state.values, state.size[0])
 
 
-@compiled
-def same(state, other):
-    """Whether two states of the same form are equal."""
-    if not state.plain:
-        return _kinds_same(state, other)
-    if state.size[0] > 0:
-        return _runs_same(state.values, state.counts, state.size[0], other.values, other.counts, other.size[0])
+def _lower_kinds(state):
+    return _kinds_lower(state)
+
+
+def _look_dense(state, block, j, needs, now, wait, loss):
+    _dense_look(state.values, needs.need, now, wait, loss)
+
+
+def _look_runs(state, block, j, needs, now, wait, loss):
+    _runs_look(state.values, state.counts, state.size[0], needs.need, now, wait, loss)
+
+
+def _look_kinds(state, block, j, needs, now, wait, loss):
+    _kinds_look(state, block, j, needs, now, wait, loss)
+
+
+def _same_dense(state, other):
     return _dense_same(state.values, other.values, state.servers)
 
 
-@compiled
-def get(state, W):
-    if not state.plain:
-        _kinds_get(state, W)
-    elif state.size[0] > 0:
-        _runs_get(state.values, state.counts, state.size[0], W)
-    else:
-        _dense_get(state.values, W)
+def _same_runs(state, other):
+    return _runs_same(state.values, state.counts, state.size[0], other.values, other.counts, other.size[0])
+
+
+def _same_kinds(state, other):
+    return _kinds_same(state, other)
+
+
+def _get_dense(state, W):
+    _dense_get(state.values, W)
+
+
+def _get_runs(state, W):
+    _runs_get(state.values, state.counts, state.size[0], W)
+
+
+def _get_kinds(state, W):
+    _kinds_get(state, W)
+
+
+def _no_lost(state, loss, stride, observe):
+    pass
+
+
+def _add_lost_kinds(state, loss, stride, observe):
+    if not state.strict:
+        lost = _take_lost(state, _unpack(state.plan))
+        if observe:
+            loss[:] += lost / stride
+
+
+chosen_by_type(put, {Dense: _put_dense, Runs: _put_runs, Kinds: _put_kinds})
+chosen_by_type(advance, {Dense: _advance_dense, Runs: _advance_runs, Kinds: _advance_kinds})
+chosen_by_type(rebase, {Dense: _rebase_dense, Runs: _rebase_runs, Kinds: _rebase_kinds})
+chosen_by_type(lower, {Dense: _lower_dense, Runs: _lower_runs, Kinds: _lower_kinds})
+chosen_by_type(look, {Dense: _look_dense, Runs: _look_runs, Kinds: _look_kinds})
+chosen_by_type(same, {Dense: _same_dense, Runs: _same_runs, Kinds: _same_kinds})
+chosen_by_type(get, {Dense: _get_dense, Runs: _get_runs, Kinds: _get_kinds})
+chosen_by_type(add_lost, {Dense: _no_lost, Runs: _no_lost, Kinds: _add_lost_kinds})

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from loynes.inputs.tables import JobTable
 from loynes.kernels.cpu.arrivals import has_memory, step_back
 from loynes.kernels.cpu.compiled import compiled
+from loynes.kernels.cpu.variants import PlainTable, SimpleTable, chosen_by_type, typed
 from loynes.kernels.reference import BLOCK
 
 
@@ -21,9 +23,21 @@ def new_trail(place):
     return trail
 
 
-@compiled
 def extend_trail(table, seed, stream, replica, n, block, trail):
     """The trail as far as job -n."""
+    return _extend_trail(typed(table), seed, stream, replica, n, block, trail)
+
+
+@compiled
+def _extend_trail(table, seed, stream, replica, n, block, trail):
+    return extend_trail(table, seed, stream, replica, n, block, trail)
+
+
+def _as_it_is(table, seed, stream, replica, n, block, trail):
+    return trail
+
+
+def _extended(table, seed, stream, replica, n, block, trail):
     known, wanted = trail.size, n // BLOCK
     if known >= wanted or not has_memory(table.arrivals):
         return trail
@@ -32,6 +46,9 @@ def extend_trail(table, seed, stream, replica, n, block, trail):
     for k in range(known, wanted):
         longer[k] = step_back(table, seed, stream, replica, -k * BLOCK, longer[k - 1], block)
     return longer
+
+
+chosen_by_type(extend_trail, {SimpleTable: _as_it_is, PlainTable: _as_it_is, JobTable: _extended})
 
 
 @compiled

@@ -14,6 +14,7 @@ from loynes.errors import UsageError
 from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.cpu.jobs import draw_block, new_block
 from loynes.kernels.cpu.trail import extend_trail, new_trail, trail_at
+from loynes.kernels.cpu.variants import typed
 from loynes.kernels.events.floor import (
     HEAD,
     LINED,
@@ -75,10 +76,13 @@ class Arrivals(NamedTuple):
     row: NDArray[np.int64]
 
 
-@compiled
-def draw(table, seed, stream, replica, first, count, place, gap, job_class, service):
+def draw(table, *given):
     """Jobs first .. first + count - 1 (whole blocks) of a replica, those of the recurrence; where arrivals stand."""
-    block = new_block(table)
+    return _draw(typed(table), new_block(table), *given)
+
+
+@compiled
+def _draw(table, block, seed, stream, replica, first, count, place, gap, job_class, service):
     for offset in range(0, count, BLOCK):
         place = draw_block(table, seed, stream, replica, first + offset, block, place)
         gap[offset : offset + BLOCK] = block.gap
@@ -87,16 +91,18 @@ def draw(table, seed, stream, replica, first, count, place, gap, job_class, serv
     return place
 
 
-@compiled
 def trail_back(table, seed, stream, replica, length, place):
     """Where the arrival process stood at the beginning of each of so many jobs before job 0."""
     return extend_trail(table, seed, stream, replica, length, new_block(table), new_trail(place))
 
 
-@compiled
-def draw_history(table, seed, stream, replica, first, count, trail, gap, job_class, service):
+def draw_history(table, *given):
     """The same for jobs before job 0, of which backward samples are made."""
-    block = new_block(table)
+    _draw_history(typed(table), new_block(table), *given)
+
+
+@compiled
+def _draw_history(table, block, seed, stream, replica, first, count, trail, gap, job_class, service):
     for offset in range(0, count, BLOCK):
         draw_block(table, seed, stream, replica, first + offset, block, trail_at(trail, first + offset))
         gap[offset : offset + BLOCK] = block.gap
