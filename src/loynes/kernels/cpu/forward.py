@@ -9,10 +9,11 @@ import numpy as np
 from loynes.inputs.tables import JobTable
 from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.cpu.jobs import FIRST, LAST, draw_block, new_block, phase_of
+from loynes.kernels.cpu.memory import copy_row
 from loynes.kernels.cpu.state import add_lost, advance, get, look, new_state, put, rebase
 from loynes.kernels.cpu.variants import PlainTable, SimpleTable, chosen_by_type, typed
 from loynes.kernels.reference import BLOCK
-from loynes.kernels.tally import BIN_OFFSET, BIN_SHIFT, BINS
+from loynes.kernels.tally import BIN_OFFSET, BIN_SHIFT, BINS, Tally
 
 _SHIFT, _OFFSET = np.int64(BIN_SHIFT), np.int64(BIN_OFFSET)
 
@@ -24,19 +25,36 @@ def forward(table, needs, as_runs, stride, seed, stream, replicas, rows, begin, 
     Row r depends on nothing but (table, seed, stream, replicas[r]) and the jobs so far: not on how work is cut.
     """
     rooms = new_block(table), new_state(table, as_runs)
-    scratch = np.empty(needs.need.size), np.zeros(needs.need.size * table.units.size)
+    scratch = _one_row(tally), np.empty(needs.need.size), np.zeros(needs.need.size * table.units.size)
     numbers = stride, seed, stream, replicas, rows, begin, end, observe
     _forward(typed(table), needs, *rooms, *scratch, *numbers, W, places, tally)
 
 
 @compiled
 def _forward(
-    table, needs, block, state, wait, loss, stride, seed, stream, replicas, rows, begin, end, observe, W, places, tally
+    table,
+    needs,
+    block,
+    state,
+    own,
+    wait,
+    loss,
+    stride,
+    seed,
+    stream,
+    replicas,
+    rows,
+    begin,
+    end,
+    observe,
+    W,
+    places,
+    tally,
 ):
     for r in range(W.shape[0]):
         put(state, W[r])
         x = places[r]
-        row = _take_row(tally, rows[r])
+        row = _take_row(tally, rows[r], own)
         for first in range(begin, end, BLOCK):
             x = draw_block(table, seed, stream, replicas[r], first, block, x)
             now = 0.0
@@ -49,7 +67,7 @@ def _forward(
                 now = advance(state, block, FIRST, LAST, now)
             rebase(state, now)
         add_lost(state, row.loss, stride, observe)
-        _give_row(tally, rows[r], row)
+        _copy_sums(own, FIRST, tally, rows[r])
         places[r] = x
         get(state, W[r])
 
@@ -70,26 +88,25 @@ class Row(NamedTuple):
     bins: np.ndarray
 
 
-@compiled
-def _take_row(tally, r):
-    return Row(
-        tally.per_unit,
-        tally.wait[r].copy(),
-        tally.square[r].copy(),
-        tally.none[r].copy(),
-        tally.loss[r].copy(),
-        tally.looks[r : r + 1].copy(),
-        tally.bins[r],
-    )
+def _one_row(tally: Tally) -> Tally:
+    """Room for the sums of one replica."""
+    sums = (np.zeros((1, *array.shape[1:]), array.dtype) for array in tally[2:-1])
+    return Tally(tally.per_unit, np.zeros(1, np.int64), *sums, tally.bins[:0])
 
 
 @compiled
-def _give_row(tally, r, row):
-    tally.wait[r] = row.wait
-    tally.square[r] = row.square
-    tally.none[r] = row.none
-    tally.loss[r] = row.loss
-    tally.looks[r] = row.looks[0]
+def _take_row(tally, r, own):
+    _copy_sums(tally, r, own, FIRST)
+    return Row(tally.per_unit, own.wait[0], own.square[0], own.none[0], own.loss[0], own.looks, tally.bins[r])
+
+
+@compiled
+def _copy_sums(source, i, target, k):
+    target.looks[k] = source.looks[i]
+    copy_row(source.wait, i, target.wait, k)
+    copy_row(source.square, i, target.square, k)
+    copy_row(source.none, i, target.none, k)
+    copy_row(source.loss, i, target.loss, k)
 
 
 @compiled

@@ -1,10 +1,12 @@
-"""Overlapping block moves inside an array, which Numba offers no word for."""
+"""Moves inside and between arrays, in ways that Numba offers no word for, or compiles at length."""
 
 from __future__ import annotations
 
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
+
+from loynes.kernels.cpu.compiled import compiled
 
 
 @intrinsic
@@ -23,3 +25,10 @@ def move(typing_context, array, to, start, count):
         return context.get_dummy_value()
 
     return types.void(array, types.int64, types.int64, types.int64), generate
+
+
+@compiled
+def copy_row(source, i, target, k):
+    """target[k] = source[i]; written so, Numba would compile messages for rows that do not fit."""
+    for c in range(source.shape[1]):
+        target[k, c] = source[i, c]

@@ -6,9 +6,11 @@ import numpy as np
 
 from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.cpu.jobs import FIRST, LAST, draw_block, new_block, phase_of
+from loynes.kernels.cpu.memory import copy_row
 from loynes.kernels.cpu.state import add_lost, advance, get, look, lower, new_state, put
 from loynes.kernels.cpu.variants import typed
 from loynes.kernels.reference import BLOCK
+from loynes.kernels.tally import Heap
 
 
 def pile(table, needs, blockers, as_runs, stride, seed, stream, first_replica, begin, end, H, places, heap):
@@ -18,7 +20,7 @@ def pile(table, needs, blockers, as_runs, stride, seed, stream, first_replica, b
     the expected HOL loss of every stride-th job, and what control variates need (see `count`).
     """
     rooms = new_block(table), new_state(table, as_runs)
-    scratch = np.empty(needs.need.size), np.zeros(needs.need.size * table.units.size)
+    scratch = one_row(heap), np.empty(needs.need.size), np.zeros(needs.need.size * table.units.size)
     numbers = stride, seed, stream, first_replica, begin, end
     _pile(typed(table), needs, blockers, *rooms, *scratch, *numbers, H, places, heap)
 
@@ -30,6 +32,7 @@ def _pile(
     blockers,
     block,
     state,
+    own,
     wait_k,
     loss_k,
     stride,
@@ -45,9 +48,8 @@ def _pile(
     for r in range(H.shape[0]):
         put(state, H[r])
         x = places[r]
-        # On their own while this replica runs: rows of the whole share cache lines with other cores' rows.
-        jobs, service, blocked, longest = take_counts(heap, r)
-        base, loss = heap.base[r], heap.loss[r].copy()
+        copy_counts(heap, r, own, FIRST)
+        base, loss = heap.base[r], own.loss[0]
         for first in range(begin, end, BLOCK):
             x = draw_block(table, seed, stream, first_replica + r, first, block, x)
             for j in range(0, BLOCK, stride):
@@ -60,25 +62,25 @@ def _pile(
                         loss[t] += needs.weight[k] * more * loss_k[k * loss.size + t]
                 advance(state, block, j, j + stride, 0.0)
             base += lower(state)
-            count(blockers, block, LAST, jobs, service, blocked, longest)
+            count(blockers, block, LAST, own)
         add_lost(state, loss, stride, True)
-        heap.base[r], heap.loss[r] = base, loss
+        heap.base[r] = base
         places[r] = x
-        give_counts(heap, r, jobs, service, blocked, longest)
+        copy_counts(own, FIRST, heap, r)
         get(state, H[r])
 
 
 def regenerate(table, blockers, as_runs, seed, stream, first_replica, begin, H, heap):
     """Pile on from job `begin` (a multiple of BLOCK) up to and with the first job that needs all servers."""
-    rooms = new_block(table), new_state(table, as_runs)
+    rooms = new_block(table), new_state(table, as_runs), one_row(heap)
     _regenerate(typed(table), blockers, *rooms, seed, stream, first_replica, begin, H, heap)
 
 
 @compiled
-def _regenerate(table, blockers, block, state, seed, stream, first_replica, begin, H, heap):
+def _regenerate(table, blockers, block, state, own, seed, stream, first_replica, begin, H, heap):
     for r in range(H.shape[0]):
         put(state, H[r])
-        jobs, service, blocked, longest = take_counts(heap, r)
+        copy_counts(heap, r, own, FIRST)
         first = begin
         last = BLOCK
         while last == BLOCK:
@@ -89,15 +91,16 @@ def _regenerate(table, blockers, block, state, seed, stream, first_replica, begi
             end = min(last + 1, BLOCK)
             advance(state, block, FIRST, end, 0.0)
             heap.base[r] += lower(state)
-            count(blockers, block, end, jobs, service, blocked, longest)
+            count(blockers, block, end, own)
             first += BLOCK
-        give_counts(heap, r, jobs, service, blocked, longest)
+        copy_counts(own, FIRST, heap, r)
         get(state, H[r])
 
 
 @compiled
-def count(blockers, block, end, jobs, service, blocked, longest):
+def count(blockers, block, end, own):
     """Jobs and services by class; and for each blocker, how long a service it would have to wait for."""
+    jobs, service, blocked, longest = own.jobs[0], own.service[0], own.blocked[0], own.longest[0]
     for j in range(end):
         c, sigma = block.job_class[j], block.service[j]
         jobs[c] += 1
@@ -110,11 +113,16 @@ def count(blockers, block, end, jobs, service, blocked, longest):
             longest[b] = max(longest[b], sigma * blockers.waits_for[c, b])
 
 
-@compiled
-def take_counts(heap, r):
-    return heap.jobs[r].copy(), heap.service[r].copy(), heap.blocked[r].copy(), heap.longest[r].copy()
+def one_row(heap: Heap) -> Heap:
+    """Room for one replica on its own while it runs: rows of the whole share cache lines with other cores' rows."""
+    return Heap(*(np.zeros((1, *array.shape[1:]), array.dtype) for array in heap))
 
 
 @compiled
-def give_counts(heap, r, jobs, service, blocked, longest):
-    heap.jobs[r], heap.service[r], heap.blocked[r], heap.longest[r] = jobs, service, blocked, longest
+def copy_counts(source, i, target, k):
+    """All of a replica's row but the height."""
+    copy_row(source.loss, i, target.loss, k)
+    copy_row(source.jobs, i, target.jobs, k)
+    copy_row(source.service, i, target.service, k)
+    copy_row(source.blocked, i, target.blocked, k)
+    copy_row(source.longest, i, target.longest, k)

@@ -6,9 +6,9 @@ import numpy as np
 
 from loynes.inputs.philox import ASSIGNMENT, GROUP_SHIFT
 from loynes.kernels.cpu.compiled import compiled
-from loynes.kernels.cpu.jobs import LAST, draw_block, new_block
+from loynes.kernels.cpu.jobs import FIRST, LAST, draw_block, new_block
 from loynes.kernels.cpu.philox import words
-from loynes.kernels.cpu.pile import count, give_counts, take_counts
+from loynes.kernels.cpu.pile import copy_counts, count, one_row
 from loynes.kernels.cpu.variants import typed
 from loynes.kernels.reference import BLOCK
 
@@ -18,16 +18,16 @@ _32, _2, _3 = np.uint64(32), np.int64(2), np.int64(3)
 def random_pile(table, blockers, seed, stream, first_replica, begin, end, H, places, heap):
     """As `pile`, but rows of H are not sorted: who is where is part of the state. Every job's own loss is summed."""
     near, far = np.empty((4, BLOCK), np.uint64), np.empty((4, 1), np.uint64)
-    rooms = new_block(table), near, far
+    rooms = new_block(table), one_row(heap), near, far
     _random_pile(typed(table), blockers, *rooms, seed, stream, first_replica, begin, end, H, places, heap)
 
 
 @compiled
-def _random_pile(table, blockers, block, near, far, seed, stream, first_replica, begin, end, H, places, heap):
+def _random_pile(table, blockers, block, own, near, far, seed, stream, first_replica, begin, end, H, places, heap):
     s = table.servers
     for r in range(H.shape[0]):
         heights, x = H[r].copy(), places[r]
-        jobs, service, blocked, longest = take_counts(heap, r)
+        copy_counts(heap, r, own, FIRST)
         base, loss = heap.base[r], heap.loss[r, 0]
         for first in range(begin, end, BLOCK):
             x = draw_block(table, seed, stream, first_replica + r, first, block, x)
@@ -53,8 +53,9 @@ def _random_pile(table, blockers, block, near, far, seed, stream, first_replica,
             bottom = heights.min()
             heights -= bottom
             base += bottom
-            count(blockers, block, LAST, jobs, service, blocked, longest)
-        heap.base[r], heap.loss[r, 0] = base, loss
-        give_counts(heap, r, jobs, service, blocked, longest)
+            count(blockers, block, LAST, own)
+        own.loss[0, 0] = loss
+        heap.base[r] = base
+        copy_counts(own, FIRST, heap, r)
         H[r] = heights
         places[r] = x

@@ -6,6 +6,7 @@ import numpy as np
 
 from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.cpu.jobs import FIRST, LAST, draw_block, new_block
+from loynes.kernels.cpu.memory import copy_row
 from loynes.kernels.cpu.state import advance, get, new_state, put, rebase, same
 from loynes.kernels.cpu.trail import extend_trail, new_trail, trail_at
 from loynes.kernels.cpu.variants import typed
@@ -38,7 +39,7 @@ def _sandwich(table, block, lower, upper, seed, stream, first_replica, begin, en
         if met[r] < 0:
             get(upper, high[r])
         else:
-            high[r] = low[r]
+            copy_row(low, r, high, r)
 
 
 def perfect(table, as_runs, seed, stream, first_replica, initial, longest, ceiling, rise, places, W, length, doublings):
