@@ -53,3 +53,8 @@ def compiled(
             dispatcher._cache = _Cache(function, key)
     ready: Callable[..., Any] = dispatcher
     return ready
+
+
+def prepares(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The decorator of a function that makes room for a kernel and calls it: like the kernel, it takes any types."""
+    return function

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from loynes.inputs.tables import JobTable
-from loynes.kernels.cpu.compiled import compiled
+from loynes.kernels.cpu.compiled import compiled, prepares
 from loynes.kernels.cpu.jobs import FIRST, LAST, draw_block, new_block, phase_of
 from loynes.kernels.cpu.memory import copy_row
 from loynes.kernels.cpu.state import add_lost, advance, get, look, new_state, put, rebase
@@ -18,6 +18,7 @@ from loynes.kernels.tally import BIN_OFFSET, BIN_SHIFT, BINS, Tally
 _SHIFT, _OFFSET = np.int64(BIN_SHIFT), np.int64(BIN_OFFSET)
 
 
+@prepares
 def forward(table, needs, as_runs, stride, seed, stream, replicas, rows, begin, end, observe, W, places, tally):
     """Jobs begin .. end-1 (multiples of BLOCK) of the replicas whose workloads are the rows of W, with the arrival
     process at places[r]; updates these and the tally, each replica in a tally row of its own.
@@ -72,6 +73,7 @@ def _forward(
         get(state, W[r])
 
 
+@chosen_by_type
 def note(table, row, needs, block, j, wait, loss):
     """Add one observed arrival, in the place of job j of the block."""
 
@@ -90,8 +92,8 @@ class Row(NamedTuple):
 
 def _one_row(tally: Tally) -> Tally:
     """Room for the sums of one replica."""
-    sums = (np.zeros((1, *array.shape[1:]), array.dtype) for array in tally[2:-1])
-    return Tally(tally.per_unit, np.zeros(1, np.int64), *sums, tally.bins[:0])
+    wait, square, none, loss = (np.zeros((1, *array.shape[1:]), array.dtype) for array in tally[2:-1])
+    return Tally(tally.per_unit, np.zeros(1, np.int64), wait, square, none, loss, tally.bins[:0])
 
 
 @compiled
@@ -158,10 +160,12 @@ def _note_response(row, needs, own, wait, service):
     row.bins[column, min(max(place, 0), BINS - 1)] += more
 
 
+@note.variant(SimpleTable, PlainTable)
 def _note_plain(table, row, needs, block, j, wait, loss):
     _note(row, needs.weight, wait, loss)
 
 
+@note.variant(JobTable)
 def _note_any(table, row, needs, block, j, wait, loss):
     if needs.phase_weight.size > 0:
         phase = phase_of(table.arrivals, block, j)
@@ -170,6 +174,3 @@ def _note_any(table, row, needs, block, j, wait, loss):
             _note_response(row, needs, block.job_class[j], wait, block.service[j])
     else:
         _note(row, needs.weight, wait, loss)
-
-
-chosen_by_type(note, {SimpleTable: _note_plain, PlainTable: _note_plain, JobTable: _note_any})

@@ -65,6 +65,7 @@ def new_block(table: JobTable) -> Block:
     )
 
 
+@chosen_by_type
 def draw_block(table, seed, stream, replica, first, block, x):
     """Fill the block with jobs first .. first + BLOCK - 1 of a replica.
 
@@ -79,12 +80,14 @@ def _draw_block(table, seed, stream, replica, first, block, x):
     return draw_block(table, seed, stream, replica, first, block, x)
 
 
+@draw_block.variant(SimpleTable)
 def _draw_simple(table, seed, stream, replica, first, block, x):
     _draw_plain_words(table, seed, stream, replica, first, block)
     _serve_exponential(table, block)
     return x
 
 
+@draw_block.variant(PlainTable)
 def _draw_plain(table, seed, stream, replica, first, block, x):
     _draw_plain_words(table, seed, stream, replica, first, block)
     _serve_classes(table, block)
@@ -134,6 +137,7 @@ def _serve_classes(table, block):
     _serve(table, block, block.service)
 
 
+@draw_block.variant(JobTable)
 def _draw_any(table, seed, stream, replica, first, block, x):
     word = block.word
     word_0, word_1, word_2, word_3 = word[0], word[1], word[2], word[3]
@@ -165,9 +169,6 @@ def _draw_any(table, seed, stream, replica, first, block, x):
     else:
         _serve_classes(table, block)
     return x
-
-
-chosen_by_type(draw_block, {SimpleTable: _draw_simple, PlainTable: _draw_plain, JobTable: _draw_any})
 
 
 @compiled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from loynes.kernels.cpu.compiled import compiled
+from loynes.kernels.cpu.compiled import compiled, prepares
 from loynes.kernels.cpu.jobs import FIRST, LAST, draw_block, new_block, phase_of
 from loynes.kernels.cpu.memory import copy_row
 from loynes.kernels.cpu.state import add_lost, advance, get, look, lower, new_state, put
@@ -13,6 +13,7 @@ from loynes.kernels.reference import BLOCK
 from loynes.kernels.tally import Heap
 
 
+@prepares
 def pile(table, needs, blockers, as_runs, stride, seed, stream, first_replica, begin, end, H, places, heap):
     """Pile jobs begin .. end-1 (multiples of BLOCK) of replicas first_replica + r on the heights heap.base[r] + H[r].
 
@@ -70,6 +71,7 @@ def _pile(
         get(state, H[r])
 
 
+@prepares
 def regenerate(table, blockers, as_runs, seed, stream, first_replica, begin, H, heap):
     """Pile on from job `begin` (a multiple of BLOCK) up to and with the first job that needs all servers."""
     rooms = new_block(table), new_state(table, as_runs), one_row(heap)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from loynes.kernels.cpu.compiled import compiled
+from loynes.kernels.cpu.compiled import compiled, prepares
 from loynes.kernels.cpu.jobs import FIRST, LAST, draw_block, new_block
 from loynes.kernels.cpu.state import advance, get, lower, new_state, put
 from loynes.kernels.cpu.trail import extend_trail, new_trail, trail_at
@@ -12,6 +12,7 @@ from loynes.kernels.cpu.variants import typed
 from loynes.kernels.reference import BLOCK
 
 
+@prepares
 def pile_before(table, as_runs, seed, stream, first_replica, length, places, height, time, jobs):
     """Jobs -length .. -1 of replicas whose arrival process stands at places[r] at job 0: the height of their pile,
     started flat, the time they took to arrive, until job 0, and how many there were of each class."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from loynes.kernels.cpu.compiled import compiled
+from loynes.kernels.cpu.compiled import compiled, prepares
 from loynes.kernels.cpu.jobs import draw_block, new_block
 from loynes.kernels.cpu.state import advance, get, lower, new_state, put
 from loynes.kernels.cpu.variants import typed
 from loynes.kernels.reference import BLOCK
 
 
+@prepares
 def pile_in_time(table, as_runs, seed, stream, first_replica, span, height, jobs):
     """The height of the pile, started flat, of all jobs that come in less than `span` from place 0 on,
     and how many of each class there are.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from loynes.inputs.philox import ASSIGNMENT, GROUP_SHIFT
-from loynes.kernels.cpu.compiled import compiled
+from loynes.kernels.cpu.compiled import compiled, prepares
 from loynes.kernels.cpu.jobs import FIRST, LAST, draw_block, new_block
 from loynes.kernels.cpu.philox import words
 from loynes.kernels.cpu.pile import copy_counts, count, one_row
@@ -15,6 +15,7 @@ from loynes.kernels.reference import BLOCK
 _32, _2, _3 = np.uint64(32), np.int64(2), np.int64(3)
 
 
+@prepares
 def random_pile(table, blockers, seed, stream, first_replica, begin, end, H, places, heap):
     """As `pile`, but rows of H are not sorted: who is where is part of the state. Every job's own loss is summed."""
     near, far = np.empty((4, BLOCK), np.uint64), np.empty((4, 1), np.uint64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from loynes.kernels.cpu.compiled import compiled
+from loynes.kernels.cpu.compiled import compiled, prepares
 from loynes.kernels.cpu.jobs import FIRST, LAST, draw_block, new_block
 from loynes.kernels.cpu.memory import copy_row
 from loynes.kernels.cpu.state import advance, get, new_state, put, rebase, same
@@ -15,6 +15,7 @@ from loynes.kernels.reference import BLOCK
 NOW = np.int64(0)
 
 
+@prepares
 def sandwich(table, as_runs, seed, stream, first_replica, begin, end, low, high, places, met):
     """Jobs begin .. end-1 (multiples of BLOCK) for the pairs of rows low[r] <= high[r] of replicas first_replica + r.
 
@@ -42,6 +43,7 @@ def _sandwich(table, block, lower, upper, seed, stream, first_replica, begin, en
             copy_row(low, r, high, r)
 
 
+@prepares
 def perfect(table, as_runs, seed, stream, first_replica, initial, longest, ceiling, rise, places, W, length, doublings):
     """One sample a row of W: double n from `initial` until chains begun n jobs ago at 0 and at a ceiling meet by now.
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from loynes.kernels.cpu.compiled import compiled
+from loynes.kernels.cpu.compiled import compiled, prepares
 from loynes.kernels.cpu.jobs import draw_block, new_block
 from loynes.kernels.cpu.variants import typed
 from loynes.kernels.reference import BLOCK
 
 
+@prepares
 def service_sums(table, weight, group, seed, stream, replicas, begin, end, places, sums):
     """Jobs begin .. end-1 (multiples of BLOCK) of replicas: adds their services, each times the weight of its class, to
     the first column of `sums`, and the squares, times the same, to that of the class's group; updates the places of the

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from loynes.kernels.cpu.compiled import compiled
+from loynes.kernels.cpu.compiled import compiled, prepares
 from loynes.kernels.cpu.jobs import draw_block, new_block
 from loynes.kernels.cpu.variants import typed
 from loynes.kernels.reference import BLOCK
@@ -28,6 +28,7 @@ class Runs(NamedTuple):
     held: np.ndarray  # how many runs there are, and how many spare rows
 
 
+@prepares
 def slopes(table, needs, stride, seed, stream, replicas, begin, end, observe, W, D, places, sums):
     """Jobs begin .. end-1 (multiples of BLOCK) of the replicas whose workloads are the rows of W, and their derivatives
     those of D; updates these, the places of the arrival process and, where they are observed, the sums."""

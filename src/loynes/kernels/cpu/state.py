@@ -65,55 +65,68 @@ def new_state(table: JobTable, as_runs: NDArray[np.bool_]) -> Dense | Runs | Kin
 # What can be done with a state; the functions below have the forms.
 
 
+@chosen_by_type
 def put(state, W):
     """Take over a workload vector."""
 
 
+@chosen_by_type
 def advance(state, block, begin, end, now):
     """Jobs begin .. end-1 of the block; returns the block's clock after them."""
 
 
+@chosen_by_type
 def rebase(state, now):
     """End of a block: workloads seen from `now`."""
 
 
+@chosen_by_type
 def lower(state):
     """End of a block of a pile: count from the bottom, which is returned."""
 
 
+@chosen_by_type
 def look(state, block, j, needs, now, wait, loss):
     """Wait and HOL loss that an arrival of each need would meet in the place of job j of the block."""
 
 
+@chosen_by_type
 def same(state, other):
     """Whether two states of the same form are equal."""
 
 
+@chosen_by_type
 def get(state, W):
     """Write the workload vector out."""
 
 
+@chosen_by_type
 def add_lost(state, loss, stride, observe):
     """Where the order is not strict, every job's own HOL loss was summed, while the rest is a sum over looks, one in
     `stride` jobs: add it, if it is observed, and start again at 0."""
 
 
+@put.variant(Dense)
 def _put_dense(state, W):
     _dense_put(state.values, W)
 
 
+@put.variant(Runs)
 def _put_runs(state, W):
     state.size[0] = _runs_put(state.values, state.counts, W)
 
 
+@put.variant(Kinds)
 def _put_kinds(state, W):
     _kinds_put(state, W)
 
 
+@advance.variant(Dense)
 def _advance_dense(state, block, begin, end, now):
     return _dense_advance(state.values, state.servers, block.need, block.service, block.gap, begin, end, now)
 
 
+@advance.variant(Runs)
 def _advance_runs(state, block, begin, end, now):
     size, now = _runs_advance(
         state.values, state.counts, state.size[0], block.need, block.service, block.gap, begin, end, now
@@ -122,86 +135,94 @@ def _advance_runs(state, block, begin, end, now):
     return now
 
 
+@advance.variant(Kinds)
 def _advance_kinds(state, block, begin, end, now):
     return _kinds_advance(state, block, begin, end, now)
 
 
+@rebase.variant(Dense)
 def _rebase_dense(state, now):
     _dense_rebase(state.values, state.servers, now)
 
 
+@rebase.variant(Runs)
 def _rebase_runs(state, now):
     state.size[0] = _runs_rebase(state.values, state.counts, state.size[0], now)
 
 
+@rebase.variant(Kinds)
 def _rebase_kinds(state, now):
     _kinds_rebase(state, now)
 
 
+@lower.variant(Dense)
 def _lower_dense(state):
     return _dense_lower(state.values, state.servers)
 
 
+@lower.variant(Runs)
 def _lower_runs(state):
     return _runs_lower(state.values, state.size[0])
 
 
+@lower.variant(Kinds)
 def _lower_kinds(state):
     return _kinds_lower(state)
 
 
+@look.variant(Dense)
 def _look_dense(state, block, j, needs, now, wait, loss):
     _dense_look(state.values, needs.need, now, wait, loss)
 
 
+@look.variant(Runs)
 def _look_runs(state, block, j, needs, now, wait, loss):
     _runs_look(state.values, state.counts, state.size[0], needs.need, now, wait, loss)
 
 
+@look.variant(Kinds)
 def _look_kinds(state, block, j, needs, now, wait, loss):
     _kinds_look(state, block, j, needs, now, wait, loss)
 
 
+@same.variant(Dense)
 def _same_dense(state, other):
     return _dense_same(state.values, other.values, state.servers)
 
 
+@same.variant(Runs)
 def _same_runs(state, other):
     return _runs_same(state.values, state.counts, state.size[0], other.values, other.counts, other.size[0])
 
 
+@same.variant(Kinds)
 def _same_kinds(state, other):
     return _kinds_same(state, other)
 
 
+@get.variant(Dense)
 def _get_dense(state, W):
     _dense_get(state.values, W)
 
 
+@get.variant(Runs)
 def _get_runs(state, W):
     _runs_get(state.values, state.counts, state.size[0], W)
 
 
+@get.variant(Kinds)
 def _get_kinds(state, W):
     _kinds_get(state, W)
 
 
+@add_lost.variant(Dense, Runs)
 def _no_lost(state, loss, stride, observe):
     pass
 
 
+@add_lost.variant(Kinds)
 def _add_lost_kinds(state, loss, stride, observe):
     if not state.strict:
         lost = _take_lost(state, _unpack(state.plan))
         if observe:
             loss[:] += lost / stride
-
-
-chosen_by_type(put, {Dense: _put_dense, Runs: _put_runs, Kinds: _put_kinds})
-chosen_by_type(advance, {Dense: _advance_dense, Runs: _advance_runs, Kinds: _advance_kinds})
-chosen_by_type(rebase, {Dense: _rebase_dense, Runs: _rebase_runs, Kinds: _rebase_kinds})
-chosen_by_type(lower, {Dense: _lower_dense, Runs: _lower_runs, Kinds: _lower_kinds})
-chosen_by_type(look, {Dense: _look_dense, Runs: _look_runs, Kinds: _look_kinds})
-chosen_by_type(same, {Dense: _same_dense, Runs: _same_runs, Kinds: _same_kinds})
-chosen_by_type(get, {Dense: _get_dense, Runs: _get_runs, Kinds: _get_kinds})
-chosen_by_type(add_lost, {Dense: _no_lost, Runs: _no_lost, Kinds: _add_lost_kinds})

@@ -23,6 +23,7 @@ def new_trail(place):
     return trail
 
 
+@chosen_by_type
 def extend_trail(table, seed, stream, replica, n, block, trail):
     """The trail as far as job -n."""
     return _extend_trail(typed(table), seed, stream, replica, n, block, trail)
@@ -33,10 +34,12 @@ def _extend_trail(table, seed, stream, replica, n, block, trail):
     return extend_trail(table, seed, stream, replica, n, block, trail)
 
 
+@extend_trail.variant(SimpleTable, PlainTable)
 def _as_it_is(table, seed, stream, replica, n, block, trail):
     return trail
 
 
+@extend_trail.variant(JobTable)
 def _extended(table, seed, stream, replica, n, block, trail):
     known, wanted = trail.size, n // BLOCK
     if known >= wanted or not has_memory(table.arrivals):
@@ -46,9 +49,6 @@ def _extended(table, seed, stream, replica, n, block, trail):
     for k in range(known, wanted):
         longer[k] = step_back(table, seed, stream, replica, -k * BLOCK, longer[k - 1], block)
     return longer
-
-
-chosen_by_type(extend_trail, {SimpleTable: _as_it_is, PlainTable: _as_it_is, JobTable: _extended})
 
 
 @compiled

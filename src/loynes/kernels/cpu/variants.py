@@ -8,8 +8,8 @@ variants compute the same bits: what is left out would not have been run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol, cast
 
 from numba.extending import overload
 
@@ -25,9 +25,6 @@ class SimpleTable(PlainTable):
     """The same, and all services exponential."""
 
 
-TABLES: tuple[type[JobTable], ...] = (SimpleTable, PlainTable, JobTable)
-
-
 def typed(table: JobTable) -> JobTable:
     """The same table, of the type that says what its jobs are like."""
     t = table.arrivals
@@ -36,12 +33,34 @@ def typed(table: JobTable) -> JobTable:
     return SimpleTable(*table) if table.simple else PlainTable(*table)
 
 
-def chosen_by_type(stub: Callable[..., Any], functions: Mapping[type, Callable[..., Any]]) -> None:
-    """Calls of `stub` in compiled code go to the function for the type of the first argument."""
+class Chosen(Protocol):
+    """A function of which compiled code calls the variant for the type of the first argument."""
+
+    def __call__(self, *arguments: Any) -> Any: ...
+
+    def variant(self, *types: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """The decorator of the function for these types."""
+
+
+def chosen_by_type(function: Callable[..., Any]) -> Chosen:
+    """The decorator of a function whose variants follow, each for some types of the first argument.
+
+    Compiled code never sees the function itself, only its variants.
+    """
+    variants: dict[type, Callable[..., Any]] = {}
+
+    def variant(*types: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        def enter(one: Callable[..., Any]) -> Callable[..., Any]:
+            variants.update(dict.fromkeys(types, one))
+            return one
+
+        return enter
 
     def choose(first: Any, *rest: Any) -> Callable[..., Any] | None:
-        return functions.get(getattr(first, "instance_class", type(None)))
+        return variants.get(getattr(first, "instance_class", type(None)))
 
     # As every kernel is compiled (see compiled.py).
     options = {"nogil": True, "error_model": "numpy", "_nrt": True}
-    overload(stub, strict=False, jit_options=options)(choose)
+    overload(function, strict=False, jit_options=options)(choose)
+    function.variant = variant  # type: ignore[attr-defined]
+    return cast(Chosen, function)

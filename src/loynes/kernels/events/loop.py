@@ -11,7 +11,7 @@ from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
 from loynes.errors import UsageError
-from loynes.kernels.cpu.compiled import compiled
+from loynes.kernels.cpu.compiled import compiled, prepares
 from loynes.kernels.cpu.jobs import draw_block, new_block
 from loynes.kernels.cpu.trail import extend_trail, new_trail, trail_at
 from loynes.kernels.cpu.variants import typed
@@ -76,6 +76,7 @@ class Arrivals(NamedTuple):
     row: NDArray[np.int64]
 
 
+@prepares
 def draw(table, *given):
     """Jobs first .. first + count - 1 (whole blocks) of a replica, those of the recurrence; where arrivals stand."""
     return _draw(typed(table), new_block(table), *given)
@@ -91,11 +92,13 @@ def _draw(table, block, seed, stream, replica, first, count, place, gap, job_cla
     return place
 
 
+@prepares
 def trail_back(table, seed, stream, replica, length, place):
     """Where the arrival process stood at the beginning of each of so many jobs before job 0."""
     return extend_trail(table, seed, stream, replica, length, new_block(table), new_trail(place))
 
 
+@prepares
 def draw_history(table, *given):
     """The same for jobs before job 0, of which backward samples are made."""
     _draw_history(typed(table), new_block(table), *given)
