@@ -194,7 +194,8 @@ def main(arguments: list[str] | None = None) -> object:
     try:
         return app(args=arguments)
     except LoynesError as error:
-        print(f"loynes: {error}", file=sys.stderr)
+        for line in str(error).splitlines():  # a model file may have several mistakes
+            print(f"loynes: {line}", file=sys.stderr)
         sys.exit(error.exit_code)
     except MemoryError:
         print("loynes: not enough memory; ask for fewer replicas, samples or servers", file=sys.stderr)
