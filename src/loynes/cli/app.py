@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from loynes._version import __version__
+from loynes.cli import completion
 from loynes.cli.commands import ClusterOption, JsonOption, QuestionGroup, QuietOption, WorkersOption
 
 app = typer.Typer(
@@ -33,7 +34,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """See --help."""
@@ -41,7 +42,9 @@ def root(
 
 @app.command(epilog="Examples:\n\nloynes models\n\nloynes models one-or-all > mine.toml")
 def models(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Print this model's file.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Print this model's file.", autocompletion=completion.builtin)
+    ] = None,
 ) -> None:
     """List the built-in models, or print one."""
     from loynes.cli import output
@@ -95,7 +98,9 @@ def schema() -> None:
 
 @app.command(epilog="Example:\n\nloynes evaluate one-or-all --load 0.99 -o run\n\nloynes resume run")
 def resume(
-    folder: Annotated[str, typer.Argument(metavar="DIR", help="The folder that was given with -o.")],
+    folder: Annotated[
+        str, typer.Argument(metavar="DIR", help="The folder that was given with -o.", autocompletion=completion.results)
+    ],
     as_json: JsonOption = False,
     workers: WorkersOption = None,
     cluster: ClusterOption = None,
@@ -105,12 +110,17 @@ def resume(
     from loynes.cli import output
     from loynes.cli.watch import asking
     from loynes.questions.asking.ask import resume as go_on
+    from loynes.questions.asking.folder import complete
     from loynes.questions.asking.register import load_all
 
     load_all()
+    known = complete(folder)
     with asking(f"{folder}: resume", folder, quiet=quiet, cluster=cluster, workers=workers) as (progress, executor):
         result = go_on(folder, executor=executor, progress=progress)
     output.result(result, as_json, folder)
+    (output.had_it if known else output.wrote)(folder, quiet)
+    if result.unmet:
+        raise typer.Exit(1)
 
 
 @app.command(
@@ -118,14 +128,21 @@ def resume(
     "loynes report result.json -o waits.html"
 )
 def report(
-    result: Annotated[str, typer.Argument(metavar="RESULT|DIR", help="A result (.json) or a run folder.")],
+    result: Annotated[
+        str,
+        typer.Argument(
+            metavar="RESULT|DIR", help="A result (.json) or a run folder.", autocompletion=completion.results
+        ),
+    ],
     out: Annotated[
         str, typer.Option("-o", "--output", metavar="PATH", help="The .html file to write.")
     ] = "report.html",
+    quiet: QuietOption = False,
 ) -> None:
     """A result as one HTML page: words, charts, tables, and how sure they are."""
     from pathlib import Path
 
+    from loynes.cli import output
     from loynes.errors import UsageError
     from loynes.report import write
     from loynes.results.base import RESULT, RUN, read_result
@@ -133,7 +150,8 @@ def report(
     source = Path(result)
     if (source / RUN).exists() and not (source / RESULT).exists():
         raise UsageError(f"{result}: the run is not finished; loynes resume {result}")
-    print(f"{out}: {write(read_result(source), out) / 1000:.0f} kB")
+    write(read_result(source), out)
+    output.wrote(out, quiet)
 
 
 @app.command(
@@ -178,7 +196,7 @@ def reproduce(
             for check in one.checks:
                 if not check.agrees:
                     print(f"{one.name}: {check.what}: ours {check.ours}, printed {check.printed}")
-        print(f"data, figures and agreement.md are in {out}")
+    output.wrote(out, quiet)
     if not all(one.agrees for one in items):
         raise typer.Exit(1)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 from loynes.execution.context import Context
@@ -27,9 +28,13 @@ class EvaluateLog(OnResamples):
     )
 
     exceeds: options.Exceeds = ()
+    slo: options.Objectives = ()
 
     def answer(self, context: Context) -> LogEvaluation:
+        from loynes.questions.answering.judging import asked_of, judged, with_tails
         from loynes.questions.answering.resampling import LogRunner
 
         runner = LogRunner(self, context)
-        return runner.evaluation(runner.run(runner.case(), context, self.exceeds))
+        objectives = asked_of(self.slo, runner.names)
+        result = runner.evaluation(runner.run(runner.case(), context, with_tails(self.exceeds, objectives)))
+        return replace(result, objectives=judged(objectives, result)) if objectives else result

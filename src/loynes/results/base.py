@@ -52,7 +52,8 @@ class Result:
     command: ClassVar[str] = ""
     derived: ClassVar[tuple[str, ...]] = ()
     tidy_csv: ClassVar[bool] = False
-    optional: ClassVar[tuple[str, ...]] = ("exceeds", "resources")  # left out of JSON where there is nothing of it
+    # Left out of JSON where there is nothing of it.
+    optional: ClassVar[tuple[str, ...]] = ("exceeds", "resources", "objectives")
 
     question: dict[str, Any] = field(default_factory=dict)
     seed: int | None = None
@@ -87,6 +88,11 @@ class Result:
     @property
     def footer(self) -> str:
         """How it was obtained, in a line or a few."""
+        return ""
+
+    @property
+    def unmet(self) -> str:
+        """What was asked for and is not met, or not shown to be, in a line: the command line's exit code is 1 then."""
         return ""
 
     @property
@@ -128,7 +134,7 @@ class Result:
     def save(self, path: str | Path) -> None:
         """A .json, .csv, .parquet, .html, .png, .svg or .pdf file, by the ending of its path, else a run folder."""
         target = Path(path)
-        check_writable(target)
+        check_writable(path)
         match target.suffix.lower():
             case ".json":
                 write_text(target, self.to_json())
@@ -189,7 +195,7 @@ def _adapter(cls: type[Result]) -> TypeAdapter[Any]:
 def _plain(value: Any, optional: tuple[str, ...]) -> Any:
     """Without numbers that JSON does not have, and without what is optional and empty."""
     if isinstance(value, dict):
-        return {k: _plain(v, optional) for k, v in value.items() if not (k in optional and v == {})}
+        return {k: _plain(v, optional) for k, v in value.items() if not (k in optional and v in ({}, []))}
     if isinstance(value, list | tuple):
         return [_plain(inner, optional) for inner in value]
     if hasattr(value, "to_dict"):

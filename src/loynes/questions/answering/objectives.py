@@ -65,6 +65,7 @@ class Objective:
     of: str  # a class, or nothing for all jobs
     bound: float
     exceeds: tuple[float, ...] = ()  # the x of P(wait > x), which must be asked for
+    sign: str = ""  # <= or >=; by default as the metric grows
 
     def value(self, result: HasMeasures) -> Estimate:
         """The metric in a result that was asked for `exceeds`."""
@@ -74,7 +75,7 @@ class Objective:
 
     @property
     def at_least(self) -> bool:
-        return self.metric.grows < 0
+        return self.sign.startswith(">") if self.sign else self.metric.grows < 0
 
     def met_by(self, value: Estimate) -> int:
         """1: surely, -1: surely not, 0: cannot be told."""
@@ -121,20 +122,24 @@ def _quantile(shares: Sequence[tuple[float, Law]], total: float, q: float) -> fl
 
 def possible() -> str:
     """What an objective can be about."""
-    names = [_spelled(metric) for metric in metrics() if metric.grows]
+    names = [spelled(metric) for metric in metrics() if metric.grows]
     return (
         f"{', '.join(names)}, any other percentile of the wait, p99.9(wait), P(wait > x); of a class: p95(wait[NAME])"
     )
 
 
-def _spelled(metric: Metric) -> str:
+def spelled(metric: Metric) -> str:
+    """A metric as objectives write it: p95(wait)."""
     what, _, stat = metric.name.partition(".")
     return f"{stat}({what})" if stat else what
 
 
-def objectives_of(texts: Iterable[str], classes: Sequence[str]) -> tuple[Objective, ...]:
-    """Read objectives about these classes; a wrong one is refused with what would be right."""
-    objectives = tuple(_read(text, classes) for text in texts)
+def objectives_of(texts: Iterable[str], classes: Sequence[str], searched: bool = True) -> tuple[Objective, ...]:
+    """Read objectives about these classes; a wrong one is refused with what would be right.
+
+    Where nothing is `searched` for, they may be about any metric, and say at most or at least.
+    """
+    objectives = tuple(_read(text, classes, searched) for text in texts)
     if not objectives:
         raise UsageError(f"no objective: give --slo 'p95(wait) <= 600' (possible: {possible()})")
     return objectives
@@ -152,30 +157,30 @@ def _check_class(text: str, of: str, classes: Sequence[str]) -> None:
         raise UsageError(f"objective {text!r}: no class {of!r}; there are {', '.join(classes)}")
 
 
-def _read(text: str, classes: Sequence[str]) -> Objective:
+def _read(text: str, classes: Sequence[str], searched: bool) -> Objective:
     whole = _WHOLE.fullmatch(text.strip())
     if whole is None:
         raise UsageError(f"objective {text!r}: must be written like 'p95(wait) <= 600' or 'mean(wait[T1]) <= 5'")
     bound = float(whole["bound"])
     metric, of, exceeds, bound = _metric(text, whole["left"].strip(), bound)
     _check_class(text, of, classes)
-    if not metric.grows:
+    if searched and not metric.grows:
         raise UsageError(
             f"objective {text!r}: {metric.label} need not fall with more servers, so it cannot be searched for"
         )
     wanted = (">=", ">") if metric.grows < 0 else ("<=", "<")
-    if whole["sign"] not in wanted:
-        raise UsageError(f"objective {text!r}: must be written with {wanted[0]}")
+    if whole["sign"] not in (wanted if searched else ("<=", "<", ">=", ">")):
+        raise UsageError(f"objective {text!r}: must be written with {wanted[0] if searched else '<= or >='}")
     if not 0 <= bound < math.inf:
         raise UsageError(f"objective {text!r}: the bound must be a finite number of at least 0")
     if metric.unit in ("probability", "share") and bound > 1:
         raise UsageError(f"objective {text!r}: a probability or a share is at most 1")
-    return Objective(" ".join(text.split()), metric, of, bound, exceeds)
+    return Objective(" ".join(text.split()), metric, of, bound, exceeds, whole["sign"])
 
 
 def _metric(text: str, left: str, bound: float | None) -> tuple[Metric, str, tuple[float, ...], float]:
     """The metric that the left side names, its class, what to ask for, and the bound of that metric, if it has one."""
-    known = {_spelled(metric): metric for metric in metrics()}
+    known = {spelled(metric): metric for metric in metrics()}
     if form := _TAIL.fullmatch(left):
         x = float(form["x"])
         if x < 0:
