@@ -67,6 +67,37 @@ def models(
     output.tables(Table("built-in models", ("name", "servers", "classes", "ideal rate", "description"), rows))
 
 
+@app.command(
+    epilog="Examples:\n\nloynes init\n\nloynes init team.toml --from team.csv --servers 64\n\n"
+    "A table has a line for each kind of job: name, need, share (or jobs per day), mean duration (min), cv."
+)
+def init(
+    path: Annotated[str, typer.Argument(metavar="[PATH]", help="The .toml file to write.")] = "model.toml",
+    table: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="FILE.csv", help="Kinds of jobs from a table; columns are known by their names."
+        ),
+    ] = None,
+    servers: Annotated[int | None, typer.Option("--servers", min=1, help="How many servers there are.")] = None,
+    jobs_per_hour: Annotated[
+        float | None, typer.Option("--jobs-per-hour", min=1e-6, help="How many jobs come, of all kinds together.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing, take what is usual.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Write a model file to start from, with a comment on every line: by a few questions, or from a table."""
+    from loynes.cli import output, starting
+
+    ask = not yes and table is None and sys.stdin.isatty()
+    notes = starting.begin(path, table=table, servers=servers, jobs_per_hour=jobs_per_hour, ask=ask, force=force)
+    output.wrote(path, quiet)
+    if not quiet:
+        print(*notes, sep="\n", end="\n" if notes else "", file=sys.stderr)
+        print(f"look at it, change what is not right, then: loynes evaluate {path}", file=sys.stderr)
+
+
 @app.command(epilog="Example:\n\nloynes policies")
 def policies(as_json: JsonOption = False) -> None:
     """List the policies that decide who starts next."""

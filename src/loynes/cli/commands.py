@@ -66,8 +66,9 @@ def _modules() -> list[str]:
 
 
 # The order in which help shows commands: from the first look at a model to what is left to do with a result.
-ORDER = ("models", "check", "stability", "evaluate", "exact", "certify", "simulate", "policies", "compare", "sweep",
-         "plan", "sensitivity", "replay", "fit", "sample", "report", "resume", "reproduce", "schema")  # fmt: skip
+ORDER = ("init", "models", "check", "stability", "evaluate", "exact", "certify", "simulate", "policies", "compare",
+         "sweep", "plan", "sensitivity", "replay", "fit", "sample", "report", "resume", "reproduce",
+         "schema")  # fmt: skip
 
 
 def _place(name: str) -> tuple[int, str]:

@@ -105,12 +105,12 @@ def objectives(ctx: typer.Context, args: list[str], incomplete: str) -> Offered:
 
 def _spelled(ctx: typer.Context, incomplete: str) -> Iterable[tuple[str, str, str]]:
     from loynes.estimators.metrics import metrics as known
-    from loynes.questions.answering.objectives import spelled
+    from loynes.questions.answering.objectives import spelling
 
     # Before an option has its value, what is positional is not told apart yet.
     names = _classes(ctx.params.get("model") or next(iter(ctx.args), "")) if "[" in incomplete else []
     for one in known():
-        text, sign = spelled(one), {1: "<=", -1: ">="}.get(one.grows, "")
+        text, sign = spelling(one), {1: "<=", -1: ">="}.get(one.grows, "")
         yield text, one.label, sign
         if one.of == "class":
             inside = text.removesuffix(")")

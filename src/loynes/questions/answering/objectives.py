@@ -122,13 +122,13 @@ def _quantile(shares: Sequence[tuple[float, Law]], total: float, q: float) -> fl
 
 def possible() -> str:
     """What an objective can be about."""
-    names = [spelled(metric) for metric in metrics() if metric.grows]
+    names = [spelling(metric) for metric in metrics() if metric.grows]
     return (
         f"{', '.join(names)}, any other percentile of the wait, p99.9(wait), P(wait > x); of a class: p95(wait[NAME])"
     )
 
 
-def spelled(metric: Metric) -> str:
+def spelling(metric: Metric) -> str:
     """A metric as objectives write it: p95(wait)."""
     what, _, stat = metric.name.partition(".")
     return f"{stat}({what})" if stat else what
@@ -180,7 +180,7 @@ def _read(text: str, classes: Sequence[str], searched: bool) -> Objective:
 
 def _metric(text: str, left: str, bound: float | None) -> tuple[Metric, str, tuple[float, ...], float]:
     """The metric that the left side names, its class, what to ask for, and the bound of that metric, if it has one."""
-    known = {spelled(metric): metric for metric in metrics()}
+    known = {spelling(metric): metric for metric in metrics()}
     if form := _TAIL.fullmatch(left):
         x = float(form["x"])
         if x < 0:
