@@ -122,6 +122,7 @@ def test_yaml_and_json_have_lines_too(tmp_path: Path) -> None:
         (HEAD + ONE.replace('"exponential", mean = 1', '"fit", mean = 2, variance = 9'), ["service.variance: is not a known key; did you mean `cv`? It is the standard deviation over the mean; here 1.5"]),
         (HEAD + ONE.replace("mean = 1", "mean = 2, std = 1"), ["service.std: is not a known key; a law with a standard deviation is { law = 'lognormal', mean = ..., cv = ... }, or 'fit' (here cv = 0.5)"]),
         (HEAD + ONE.replace("mean = 1", "mean = 1, colour = 3"), ["service.colour: is not a known key; there are: law, mean, rate"]),
+        (HEAD + ONE + "values = 3\n", ["line 7, class 'T1': values: is not a known key; it belongs in the service: service = { law = ..., values = ... }"]),
         (HEAD + "discipline = 'fifo'\n" + ONE, ["line 2: discipline = 'fifo': must be 'fcfs', 'reserving' or 'random'; did you mean fcfs?"]),
         # A process that is named by another word: its own keys are judged as that process's.
         (HEAD + "arrivals = { type = 'periodic', period = 24, rates = [1, -2] }\n" + ONE,
@@ -185,6 +186,72 @@ def test_python_says_all_of_it_too() -> None:
         Model.model_validate(
             {"servers": 4, "classes": [{"need": 7, "probability": 0.5, "service": {"law": "exponential", "mean": 1}}]}
         )
+
+
+JUNK: list[Any] = [
+    None,
+    True,
+    -1,
+    0,
+    2.5,
+    10**7,
+    "x",
+    "",
+    [],
+    {},
+    [1],
+    {"law": "expo"},
+    [[]],
+    {"a": 1},
+    float("nan"),
+    [None],
+]
+KEYS = [
+    "needs",
+    "sd",
+    "k",
+    "type",
+    "lambda",
+    "class",
+    "start",
+    "law",
+    "servers",
+    "[key]",
+    "number",
+    "of",
+    "x",
+    "",
+    "service",
+]
+
+
+@given(st.sampled_from(builtin_names()), st.randoms(use_true_random=False))
+def test_whatever_is_wrong_is_said(name: str, dice: Any) -> None:
+    """Values replaced, keys renamed or dropped, at any place: a model, or an error with words, and nothing else."""
+    document = tomllib.loads(builtin_text(name)) | {"scenario": [{"from": 1.0, "until": 2.0, "rate_factor": 2.0}]}
+    for _ in range(dice.randint(1, 4)):
+        place = dice.choice(sorted(places(document), key=str) or [()])
+        table: Any = document
+        for key in place[:-1]:
+            table = table[key]
+        if place and dice.random() < 0.5:
+            table[place[-1]] = dice.choice(JUNK)
+        elif place and isinstance(table, dict):
+            value = table.pop(place[-1])
+            table |= {dice.choice(KEYS): value} if dice.random() < 0.7 else {}
+    said = ["model: it is right"]
+    try:
+        load(document)
+    except ModelError as error:
+        said = str(error).splitlines()
+    assert said
+    assert all(": " in line for line in said)
+
+
+def test_rates_that_change_on_several_resources() -> None:
+    """A scenario that takes no servers away says nothing of any resource."""
+    model = load("cpu-gpu-mix", ["scenario=[{from=1, until=2, rate_factor=2.0}]"])
+    assert (model.scenario or ())[0].lost_of(model.kinds, model.units) == (0, 0)
 
 
 # --- lines ---

@@ -152,7 +152,10 @@ def _elsewhere(word: str, record: type[Record]) -> str:
 @cache
 def keys_of(record: type[Record]) -> list[str]:
     """The keys that a record may have in a file, those that stand for another one included."""
-    return list(record.model_json_schema()["properties"])
+    schema = record.model_json_schema()
+    if "$ref" in schema:  # a law that may hold others of its kind
+        schema = schema["$defs"][schema["$ref"].rpartition("/")[2]]
+    return list(schema["properties"])
 
 
 @cache

@@ -29,6 +29,8 @@ MOST_SHOWN = 40
 # Keys whose value is one of several records, told apart by a tag that pydantic puts into the path.
 TAGGED = ("service", "arrivals", "gap", "size", "of")
 TAGS = ("law", "process")
+# Keys whose value may be written in several ways, which pydantic names in the path, too.
+WAYS = ("need", "specific", "lost")
 
 SERVICE = {"law": "exponential", "mean": 1.0}
 STAND_IN_CLASS = {"need": 1, "service": SERVICE}
@@ -245,18 +247,22 @@ def _without_tag(place: Place, table: object) -> Problem:
 
 def _place(error: ErrorDetails) -> Place:
     """Where a mistake is in the document: without what pydantic inserts, the names of laws and of ways to write."""
-    parts = [part for part in error["loc"] if part not in (NUMBER, BY_RESOURCE, SHARE, "[key]")]
-    place = tuple(part for position, part in enumerate(parts) if not _is_tag(parts, position))
+    parts = list(error["loc"])
+    place = tuple(part for position, part in enumerate(parts) if not _is_inserted(parts, position, error["type"]))
     if error["type"] in ("union_tag_invalid", "union_tag_not_found"):
         place += (str(error.get("ctx", {}).get("discriminator", "'law'")).strip("'"),)
     return place
 
 
-def _is_tag(parts: list[int | str], position: int) -> bool:
-    """Whether this part is the discriminator's value: the one after such a key, or after an entry of `laws`."""
-    before = parts[:position]
-    if not before or isinstance(parts[position], int):
+def _is_inserted(parts: list[int | str], position: int, kind: str) -> bool:
+    """Whether a part is no key: the value of a discriminator, or the mark of a wrong key in a table of any keys."""
+    before, part, last = parts[:position], parts[position], position == len(parts) - 1
+    if not before or isinstance(part, int) or (last and kind == "extra_forbidden"):
         return False
+    if last and part == "[key]":
+        return True
+    if before[-1] in WAYS:
+        return part in (NUMBER, BY_RESOURCE, SHARE)
     return before[-1] in TAGGED or (len(before) > 1 and before[-2] == "laws")
 
 
