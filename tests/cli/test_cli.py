@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -13,6 +15,7 @@ from typing import Any
 import pytest
 
 import loynes
+from loynes.cli.app import main
 
 QUICK = ("--samples", "2000")
 
@@ -209,13 +212,27 @@ GOOD_CLASS = '[[classes]]\nneed = 1\nprobability = 1\nservice = { law = "exponen
         ("", "is missing"),
     ],
 )
-def test_bad_model_files(content: str, said: str, tmp_path: Path) -> None:
+def test_bad_model_files(content: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "bad.toml").write_text(content)
     for command in (("check",), ("evaluate", "--rate", "1", "-o", "out.json"), ("stability", "-o", "out.json")):
-        text = refused(2, command[0], "bad.toml", *command[1:], cwd=tmp_path)
-        assert text.startswith("loynes: bad.toml: ")
+        with contextlib.chdir(tmp_path), pytest.raises(SystemExit) as end:
+            main([command[0], "bad.toml", *command[1:]])
+        out, text = capsys.readouterr()
+        assert (end.value.code, out) == (2, "")
+        assert all(re.match(r"loynes: bad.toml( line \d+)?: ", line) for line in text.splitlines())
         assert said in text
     assert [p.name for p in tmp_path.iterdir()] == ["bad.toml"]
+
+
+def test_every_mistake_has_its_line(tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text("servers = 4\n" + GOOD_CLASS.replace("need = 1", "name = 'a'\nneeds = 5"))
+    done = run("check", "bad.toml", "--set", "arrivals.rate=-1", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines() == [
+        "loynes: bad.toml line 4, class 'a': needs: is not a known key; did you mean `need`?",
+        "loynes: bad.toml line 4, class 'a': need = 5: must be at most servers = 4",
+        "loynes: bad.toml with --set arrivals.rate=-1: arrivals.rate = -1: must be greater than 0",
+    ]
 
 
 def test_unstable(tmp_path: Path) -> None:

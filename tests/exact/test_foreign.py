@@ -98,7 +98,7 @@ def test_mjqm_numbered_classes_and_pivots(tmp_path: Path) -> None:
         ("a.toml", MJQM.replace("arrival.rate = 0.1", "arrival.rate = -1"), "arrival.rate = -1: must be a number"),
         ("a.toml", MJQM.replace('"exponential"\narrival.rate', '"uniform"\narrival.rate'), "must be 'exponential'"),
         ("a.toml", MJQM.replace("cores = 4", ""), "class[1].cores: is missing"),
-        ("a.toml", MJQM.replace("cores = 4", "cores = 40"), "classes[1].need = 40: must be at most"),
+        ("a.toml", MJQM.replace("cores = 4", "cores = 40"), "class 'big': need = 40: must be at most servers = 16"),
     ],
 )
 def test_bad_ones(name: str, text: str, said: str, tmp_path: Path) -> None:

@@ -69,9 +69,9 @@ def test_is_read_and_written_as_every_law_is(triangular: type[laws.Law]) -> None
     mixed = single({"law": "mixture", "weights": [0.5, 0.5], "laws": [TRIANGULAR, {"law": "exponential", "mean": 1.0}]})
     assert isinstance(mixed.classes[0].service, Mixture)
     assert mixed.classes[0].service.mean == 0.5 * (1.5 + 1.0)
-    with pytest.raises(ModelError, match=r"classes\[0\].service.mode = -1.0: must be greater than 0"):
+    with pytest.raises(ModelError, match=r"class 'only': service.mode = -1.0: must be greater than 0"):
         single(TRIANGULAR | {"mode": -1.0})
-    with pytest.raises(ModelError, match=r"classes\[0\].service.law = 'triangle': must be one of .*, triangular"):
+    with pytest.raises(ModelError, match=r"class 'only': service.law = 'triangle': must be one of .*, triangular"):
         single(TRIANGULAR | {"law": "triangle"})
 
 

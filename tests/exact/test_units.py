@@ -90,7 +90,7 @@ def test_texts_in_a_model_file(tmp_path: Path) -> None:
 
 
 def test_texts_need_a_unit_of_the_model() -> None:
-    with pytest.raises(ModelError, match=r"classes\[0\].service.mean: '15 min': the model does not say its own unit"):
+    with pytest.raises(ModelError, match=r"class 'a': service.mean: '15 min': the model does not say its own unit"):
         load(cluster(None, service={"law": "exponential", "mean": "15 min"}))
     with pytest.raises(ModelError, match=r"time_unit: 'fortnights': no unit of time; there are milliseconds"):
         load(cluster("fortnights"))

@@ -501,7 +501,7 @@ def test_the_command(tmp_path: Path) -> None:
     for source in ("result.json", "run"):
         answer = run(str(tmp_path / source), "-o", str(out))
         assert answer.exit_code == 0, answer.output
-        assert re.fullmatch(rf"{re.escape(str(out))}: \d+ kB\n", answer.output)
+        assert re.fullmatch(rf"wrote {re.escape(str(out))}, \d+ kB\n", answer.output)
         assert "how long jobs wait" in out.read_text(encoding="utf-8")
 
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from loynes._version import __version__
+from loynes.cli import completion
 from loynes.cli.commands import ClusterOption, JsonOption, QuestionGroup, QuietOption, WorkersOption
 
 app = typer.Typer(
@@ -33,7 +34,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """See --help."""
@@ -41,7 +42,9 @@ def root(
 
 @app.command(epilog="Examples:\n\nloynes models\n\nloynes models one-or-all > mine.toml")
 def models(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Print this model's file.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Print this model's file.", autocompletion=completion.builtin)
+    ] = None,
 ) -> None:
     """List the built-in models, or print one."""
     from loynes.cli import output
@@ -62,6 +65,37 @@ def models(
         for m in (load(n) for n in builtin_names())
     )
     output.tables(Table("built-in models", ("name", "servers", "classes", "ideal rate", "description"), rows))
+
+
+@app.command(
+    epilog="Examples:\n\nloynes init\n\nloynes init team.toml --from team.csv --servers 64\n\n"
+    "A table has a line for each kind of job: name, need, share (or jobs per day), mean duration (min), cv."
+)
+def init(
+    path: Annotated[str, typer.Argument(metavar="[PATH]", help="The .toml file to write.")] = "model.toml",
+    table: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="FILE.csv", help="Kinds of jobs from a table; columns are known by their names."
+        ),
+    ] = None,
+    servers: Annotated[int | None, typer.Option("--servers", min=1, help="How many servers there are.")] = None,
+    jobs_per_hour: Annotated[
+        float | None, typer.Option("--jobs-per-hour", min=1e-6, help="How many jobs come, of all kinds together.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing, take what is usual.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Write a model file to start from, with a comment on every line: by a few questions, or from a table."""
+    from loynes.cli import output, starting
+
+    ask = not yes and table is None and sys.stdin.isatty()
+    notes = starting.begin(path, table=table, servers=servers, jobs_per_hour=jobs_per_hour, ask=ask, force=force)
+    output.wrote(path, quiet)
+    if not quiet:
+        print(*notes, sep="\n", end="\n" if notes else "", file=sys.stderr)
+        print(f"look at it, change what is not right, then: loynes evaluate {path}", file=sys.stderr)
 
 
 @app.command(epilog="Example:\n\nloynes policies")
@@ -95,7 +129,9 @@ def schema() -> None:
 
 @app.command(epilog="Example:\n\nloynes evaluate one-or-all --load 0.99 -o run\n\nloynes resume run")
 def resume(
-    folder: Annotated[str, typer.Argument(metavar="DIR", help="The folder that was given with -o.")],
+    folder: Annotated[
+        str, typer.Argument(metavar="DIR", help="The folder that was given with -o.", autocompletion=completion.results)
+    ],
     as_json: JsonOption = False,
     workers: WorkersOption = None,
     cluster: ClusterOption = None,
@@ -105,12 +141,17 @@ def resume(
     from loynes.cli import output
     from loynes.cli.watch import asking
     from loynes.questions.asking.ask import resume as go_on
+    from loynes.questions.asking.folder import complete
     from loynes.questions.asking.register import load_all
 
     load_all()
+    known = complete(folder)
     with asking(f"{folder}: resume", folder, quiet=quiet, cluster=cluster, workers=workers) as (progress, executor):
         result = go_on(folder, executor=executor, progress=progress)
     output.result(result, as_json, folder)
+    (output.had_it if known else output.wrote)(folder, quiet)
+    if result.unmet:
+        raise typer.Exit(1)
 
 
 @app.command(
@@ -118,14 +159,21 @@ def resume(
     "loynes report result.json -o waits.html"
 )
 def report(
-    result: Annotated[str, typer.Argument(metavar="RESULT|DIR", help="A result (.json) or a run folder.")],
+    result: Annotated[
+        str,
+        typer.Argument(
+            metavar="RESULT|DIR", help="A result (.json) or a run folder.", autocompletion=completion.results
+        ),
+    ],
     out: Annotated[
         str, typer.Option("-o", "--output", metavar="PATH", help="The .html file to write.")
     ] = "report.html",
+    quiet: QuietOption = False,
 ) -> None:
     """A result as one HTML page: words, charts, tables, and how sure they are."""
     from pathlib import Path
 
+    from loynes.cli import output
     from loynes.errors import UsageError
     from loynes.report import write
     from loynes.results.base import RESULT, RUN, read_result
@@ -133,7 +181,8 @@ def report(
     source = Path(result)
     if (source / RUN).exists() and not (source / RESULT).exists():
         raise UsageError(f"{result}: the run is not finished; loynes resume {result}")
-    print(f"{out}: {write(read_result(source), out) / 1000:.0f} kB")
+    write(read_result(source), out)
+    output.wrote(out, quiet)
 
 
 @app.command(
@@ -178,7 +227,7 @@ def reproduce(
             for check in one.checks:
                 if not check.agrees:
                     print(f"{one.name}: {check.what}: ours {check.ours}, printed {check.printed}")
-        print(f"data, figures and agreement.md are in {out}")
+    output.wrote(out, quiet)
     if not all(one.agrees for one in items):
         raise typer.Exit(1)
 
@@ -194,7 +243,8 @@ def main(arguments: list[str] | None = None) -> object:
     try:
         return app(args=arguments)
     except LoynesError as error:
-        print(f"loynes: {error}", file=sys.stderr)
+        for line in str(error).splitlines():  # a model file may have several mistakes
+            print(f"loynes: {line}", file=sys.stderr)
         sys.exit(error.exit_code)
     except MemoryError:
         print("loynes: not enough memory; ask for fewer replicas, samples or servers", file=sys.stderr)

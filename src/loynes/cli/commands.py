@@ -6,6 +6,7 @@ import inspect
 import pkgutil
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
@@ -14,6 +15,7 @@ from typer.core import TyperGroup
 from loynes.errors import UsageError
 
 if TYPE_CHECKING:
+    from loynes.cli.completion import Completer
     from loynes.questions.asking.options import Option
     from loynes.questions.asking.question import Question
 
@@ -24,7 +26,7 @@ LOG = "trace"
 
 # What commands share.
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, and no word of what was written.")]
 WorkersOption = Annotated[
     int | None, typer.Option("--workers", metavar="N", help="Compute on N processes of this machine (Dask).")
 ]
@@ -64,8 +66,9 @@ def _modules() -> list[str]:
 
 
 # The order in which help shows commands: from the first look at a model to what is left to do with a result.
-ORDER = ("models", "check", "stability", "evaluate", "exact", "certify", "simulate", "policies", "compare", "sweep",
-         "plan", "sensitivity", "replay", "fit", "sample", "report", "resume", "reproduce", "schema")  # fmt: skip
+ORDER = ("init", "models", "check", "stability", "evaluate", "exact", "certify", "simulate", "policies", "compare",
+         "sweep", "plan", "sensitivity", "replay", "fit", "sample", "report", "resume", "reproduce",
+         "schema")  # fmt: skip
 
 
 def _place(name: str) -> tuple[int, str]:
@@ -128,28 +131,33 @@ def _parameter(name: str, annotation: Any, default: Any = None) -> inspect.Param
 
 def _parameters(question: type[Question], switch: str = "") -> Parameters:
     """A question's fields; where it is asked by an option of another command, their help says so."""
+    from loynes.cli.completion import completer_of
     from loynes.questions.asking.question import option_of
 
     parameters: Parameters = {}
     for name, field in question.model_fields.items():
-        option = option_of(question, name)
+        option, completed = option_of(question, name), completer_of(question, name)
         if name == "model":
-            text = "A model file (TOML or JSON), or a built-in name"
+            text = "A model file (TOML, YAML or JSON), or a built-in name"
             log = "; or a job log (SWF, sacct, CSV, ...)" if question.for_log else ""
-            about = typer.Argument(metavar="MODEL|LOG" if log else "MODEL", help=f"{text}{log}.")
+            metavar = "MODEL|LOG" if log else "MODEL"
+            about = typer.Argument(metavar=metavar, help=f"{text}{log}.", autocompletion=completed)
             parameters[name] = _parameter(name, Annotated[str, about], inspect.Parameter.empty)
         elif name in question.positional and option.written == "value" and option.asked:
-            about = typer.Argument(metavar=option.metavar, help=option.help, show_default=False)
+            about = typer.Argument(
+                metavar=option.metavar, help=option.help, show_default=False, autocompletion=completed
+            )
             default = inspect.Parameter.empty if field.is_required() else None
             parameters[name] = _parameter(name, Annotated[str if field.is_required() else str | None, about], default)
         elif option.asked:
             prefix = f"With --{switch}: " if switch and name != switch else ""
             panel = "Options for a log" if switch == LOG else None
-            parameters[name] = _parameter(name, _option(name, field, option, "" if panel else prefix, panel))
+            annotation = _option(name, field, option, "" if panel else prefix, panel, completed)
+            parameters[name] = _parameter(name, annotation)
     return parameters
 
 
-def _option(name: str, field: Any, option: Option, prefix: str, panel: str | None) -> Any:
+def _option(name: str, field: Any, option: Option, prefix: str, panel: str | None, completed: Completer | None) -> Any:
     """No option has a default here: what is not given is left to the question."""
     from loynes.questions.asking.options import reader_of
     from loynes.questions.asking.question import flag_of
@@ -162,7 +170,14 @@ def _option(name: str, field: Any, option: Option, prefix: str, panel: str | Non
     if option.written in ("list", "pairs") or reader_of(option.unit, None) is not None:
         kind = str  # what is listed, and times that may have a unit, are read by the question
     many = option.written in ("repeated", "pairs")
-    about = typer.Option(flag, metavar=option.metavar, help=help_text, show_default=False, rich_help_panel=panel)
+    about = typer.Option(
+        flag,
+        metavar=option.metavar,
+        help=help_text,
+        show_default=False,
+        rich_help_panel=panel,
+        autocompletion=completed,
+    )
     return Annotated[list[kind] | None, about] if many else Annotated[kind | None, about]  # type: ignore[valid-type]
 
 
@@ -216,6 +231,7 @@ def _run(question: type[Question], given: dict[str, Any], others: dict[str, type
     from loynes.kernels.backends import warm_up
     from loynes.model import load
     from loynes.questions.asking.ask import ask
+    from loynes.questions.asking.folder import holds_answer
 
     common = {name: given.pop(name, None) for name in ("as_json", "out", "workers", "cluster", "quiet", "changes")}
     options = {name: value for name, value in given.items() if value is not None and value != []}
@@ -237,9 +253,14 @@ def _run(question: type[Question], given: dict[str, Any], others: dict[str, type
     asked, folder = question.of(**options), output.run_folder(out)
     title = f"{asked.subject}: {question.command}"
     ways = {name: common[name] for name in ("quiet", "cluster", "workers")}
+    known = folder is not None and holds_answer(Path(folder), asked)
     with asking(title, folder, **ways) as (progress, executor):
         result = ask(asked, folder=folder, executor=executor, progress=progress)
     output.result(result, bool(common["as_json"]), None if "path" in question.model_fields else out)
+    if out is not None:
+        (output.had_it if known else output.wrote)(out, bool(common["quiet"]))
+    if result.unmet:
+        raise typer.Exit(1)
 
 
 def _out_of_place(name: str, options: dict[str, Any], others: dict[str, type[Question]]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from loynes.errors import UsageError
-from loynes.results.files import PICTURES, check_writable, is_file_path, is_picture
+from loynes.results.files import RESULTS, check_writable, is_file_path, is_picture
 from loynes.results.table import Table
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # Wide enough that no column is folded when output goes to a file or a pipe.
 PLAIN_WIDTH = 160
+SAMPLES = (".parquet", ".csv")
 
 
 def tables(*shown: Table) -> None:
@@ -47,8 +48,8 @@ def check_target(path: str | None, question: type[Question]) -> None:
     """Refuse an output path that cannot work before anything runs; a fitted model has a file of its own."""
     if path is None:
         return
-    check_writable(path)
-    endings = (".json", ".csv", ".parquet", ".html", *PICTURES, *((".toml",) if question.command == "fit" else ()))
+    endings = (*RESULTS, ".toml") if question.command == "fit" else RESULTS
+    check_writable(path, endings)
     if is_file_path(path) and Path(path).suffix.lower() not in endings:
         raise UsageError(f"{path}: results are written to {', '.join(endings)} or a run folder")
     if is_picture(path):
@@ -59,7 +60,7 @@ def check_target(path: str | None, question: type[Question]) -> None:
 
 def check_samples(path: str) -> None:
     """The same for samples."""
-    check_writable(path)
+    check_writable(path, SAMPLES)
     if is_file_path(path):
         from loynes.results.sample_files import writer_of
 
@@ -80,5 +81,32 @@ def result(answer: Result, as_json: bool, path: str | None) -> None:
         for line in filter(None, (answer.setting, answer.footer)):
             print(line)
         warn(answer.warnings)
+    if answer.unmet:
+        print(f"loynes: {answer.unmet}", file=sys.stderr)
     if path is not None and run_folder(path) is None:  # a run folder has it already
         answer.save(path)
+
+
+def wrote(path: str | Path, quiet: bool = False) -> None:
+    """Say what was written, and how large it is."""
+    if quiet:
+        return
+    target = Path(path)
+    if target.is_dir():
+        sizes = [file.stat().st_size for file in target.rglob("*") if file.is_file()]
+        text = f"{len(sizes)} {'file' if len(sizes) == 1 else 'files'}, {_size(sum(sizes))}"
+    else:
+        text = _size(target.stat().st_size)
+    print(f"wrote {path}, {text}", file=sys.stderr)
+
+
+def had_it(folder: str | Path, quiet: bool = False) -> None:
+    """Say that a folder had the answer already."""
+    if not quiet:
+        print(f"{folder}: had the answer already, nothing was computed", file=sys.stderr)
+
+
+def _size(count: int) -> str:
+    if count < 1000:
+        return f"{count} bytes"
+    return f"{count / 1e3:.0f} kB" if count < 1e6 else f"{count / 1e6:.1f} MB"

@@ -26,6 +26,7 @@ from loynes.model.fields import (
     check_sum_to_one,
 )
 from loynes.model.laws import ServiceLaw
+from loynes.model.misfits import Misfits
 from loynes.model.scenario import Change, check_scenario
 from loynes.model.streams import Chain, PhaseMix, chain_of, mix_of, together
 from loynes.model.units import unit_named
@@ -124,11 +125,21 @@ class Model(Record):
             raise ValueError("servers and resources: say one of the two")
         if self.servers > MOST_SERVERS:
             raise ValueError(f"resources: {self.servers} units in all, at most {MOST_SERVERS} are supported")
+        misfits, named = Misfits(), self.classes
         for position, job_class in enumerate(self.classes):
-            self._check_needs(f"classes[{position}]", job_class)
-        check_scenario(self.scenario or (), self.kinds, self.units, self._largest_needs())
-        named = _with_names(self._with_probabilities())
-        check_sum_to_one("classes: probabilities", tuple(c.probability for c in named))
+            with misfits.collected("servers", "resources"):
+                self._check_needs(f"classes[{position}]", job_class)
+        with misfits.collected("servers", "resources"):
+            check_scenario(self.scenario or (), self.kinds, self.units, self._largest_needs())
+        with misfits.collected("arrivals"):
+            named = self._with_probabilities()
+            shares = [f"classes[{position}].probability" for position in range(len(named))]
+            with misfits.collected(*shares):
+                check_sum_to_one("classes: probabilities", tuple(c.probability for c in named))
+        with misfits.collected():
+            named = _with_names(named)
+        if misfits.found:
+            raise misfits
         if named != self.classes:
             object.__setattr__(self, "classes", named)
         if any(c.arrivals is not None for c in self.classes):
@@ -142,9 +153,12 @@ class Model(Record):
         """The classes with their probabilities: as they say, or as their arrivals make them."""
         derived = self._derived_probabilities()
         if derived is None:
+            unsaid = Misfits()
             for position, job_class in enumerate(self.classes):
                 if job_class.probability == UNSAID:
-                    raise ValueError(f"classes[{position}].probability: is missing")
+                    unsaid.found.append((f"classes[{position}].probability: is missing", ()))
+            if unsaid.found:
+                raise unsaid
             return self.classes
         for position, (job_class, p) in enumerate(zip(self.classes, derived, strict=True)):
             if job_class.probability not in (UNSAID, p) and abs(job_class.probability - p) > 1e-6:
@@ -225,7 +239,9 @@ class Model(Record):
                 raise ValueError(f"{where}.{total}: must be at most {limit}")
 
     def _largest_needs(self) -> tuple[int, ...]:
-        return tuple(map(max, zip(*(self.demand(c) for c in self.classes), strict=True)))
+        """Of every resource, no more than there is: a job that needs more is refused for itself."""
+        largest = map(max, zip(*(self.demand(c) for c in self.classes), strict=True))
+        return tuple(map(min, zip(largest, self.units, strict=True)))
 
     @property
     def kinds(self) -> tuple[str, ...]:

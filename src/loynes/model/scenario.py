@@ -70,7 +70,7 @@ class Change(Record):
             return tuple(max(math.floor(share * n + 0.5), 1) if share else 0 for n in units)
         if isinstance(self.lost, dict):
             return tuple(self.lost.get(kind, 0) for kind in kinds)
-        return (self.lost,)
+        return (self.lost, *[0] * (len(kinds) - 1))  # of several kinds a number says nothing but 0
 
 
 def check_scenario(

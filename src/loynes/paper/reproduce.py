@@ -14,7 +14,7 @@ from loynes.kernels.backends import engine_of
 from loynes.paper import blocking, cell_b, one_or_all, waits
 from loynes.paper.item import Effort, Item
 from loynes.results.charts.drawing import pyplot
-from loynes.results.files import check_writable, write_text
+from loynes.results.files import check_folder, is_file_path, write_text
 from loynes.results.table import Table
 
 ITEMS: dict[str, Callable[[Effort], Item]] = {
@@ -53,9 +53,9 @@ def reproduce(
     if executor is None:
         engine_of(backend)  # a backend that is not there is refused at once
     place = Path(folder)
-    check_writable(place)
-    if place.suffix:
+    if is_file_path(place):
         raise UsageError(f"{folder}: must be a folder")
+    check_folder(place)
     pyplot()  # says what is missing
     items: list[Item] = []
     effort = Effort(quick, seed, backend, executor, progress)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import model_validator
@@ -41,7 +42,7 @@ class Evaluate(Question):
     otherwise the run goes on until the overall mean wait's half-width is below `precision` times the mean (or times a
     thousandth of the mean service, if the wait is smaller than that), or `max_jobs` jobs (4e9; on a GPU 4e11) have been
     simulated.
-    `exceeds` asks for P(wait > x) at each of its values.
+    `exceeds` asks for P(wait > x) at each of its values; `slo` whether objectives such as "p95(wait) <= 600" are met.
 
     Methods: `sandwich`, long chains from below and from above, and `perfect`, independent samples that are stationary
     but for a probability `delta` (1e-9), both with a certificate; where there can be none, they fall back to a lower
@@ -57,6 +58,7 @@ class Evaluate(Question):
     examples: ClassVar[tuple[str, ...]] = (
         "loynes evaluate five-class-exponential --load 0.75",
         "loynes evaluate mine.toml --rate 1.35 --method backward --samples 10000 --json",
+        "loynes evaluate mine.toml --slo 'p95(wait) <= 600' --slo 'utilization <= 0.8'",
     )
 
     model: LoadedModel
@@ -66,6 +68,7 @@ class Evaluate(Question):
     precision: options.Precision = 0.01
     samples: options.Samples = None
     exceeds: options.Exceeds = ()
+    slo: options.Objectives = ()
     replicas: options.Replicas = None
     burn_in: options.BurnIn = None
     confirmations: options.Confirmations = None
@@ -86,7 +89,16 @@ class Evaluate(Question):
         return self
 
     def answer(self, context: Context) -> Evaluation:
-        return evaluated(self, context, brackets=True).result
+        from loynes.questions.answering.judging import asked_of, judged, with_tails
+
+        objectives = asked_of(self.slo, [c.label for c in self.model.classes], self.model.time_unit)
+        question = self.model_copy(update={"exceeds": with_tails(self.exceeds, objectives)}) if objectives else self
+        result = evaluated(question, context, brackets=True).result
+        if not objectives:
+            return result
+        lower = "" if result.certificate is not None else "waits are known from below only"
+        unbounded = result.details.get("hulls", ())
+        return replace(result, objectives=judged(objectives, result, lower=lower, unbounded=unbounded))
 
 
 class Evaluated(NamedTuple):

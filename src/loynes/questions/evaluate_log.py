@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 from loynes.execution.context import Context
 from loynes.questions.asking import options
 from loynes.questions.asking.resampled import OnResamples
+from loynes.results.quantity import LOG_UNIT
 from loynes.results.records.log_evaluation import LogEvaluation
 
 
@@ -27,9 +29,13 @@ class EvaluateLog(OnResamples):
     )
 
     exceeds: options.Exceeds = ()
+    slo: options.Objectives = ()
 
     def answer(self, context: Context) -> LogEvaluation:
+        from loynes.questions.answering.judging import asked_of, judged, with_tails
         from loynes.questions.answering.resampling import LogRunner
 
         runner = LogRunner(self, context)
-        return runner.evaluation(runner.run(runner.case(), context, self.exceeds))
+        objectives = asked_of(self.slo, runner.names, LOG_UNIT)
+        result = runner.evaluation(runner.run(runner.case(), context, with_tails(self.exceeds, objectives)))
+        return replace(result, objectives=judged(objectives, result)) if objectives else result

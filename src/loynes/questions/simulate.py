@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -61,6 +62,8 @@ class Simulate(Question):
     in line. `burn_in` jobs a replica are left out (a quarter of `jobs`, none from stationary). With a `precision`,
     replicas are added until the mean wait's relative half-width is below it.
 
+    `slo` asks whether objectives such as "p95(wait) <= 600" are met.
+
     With a `horizon`, or moments `at`, every replica runs from 0 to that time, through the model's scenario if it has
     one; averages are over all jobs that arrive until then, and over that time. The rate may be an unstable one.
     """
@@ -110,10 +113,20 @@ class Simulate(Question):
         Field(gt=0, lt=1),
         Option("Add replicas until the mean wait is known so well (relative half-width).", default="--replicas only"),
     ] = None
+    slo: options.Objectives = ()
     seed: options.Seed = 1
     confidence: options.Confidence = 0.99
 
     def answer(self, context: Context) -> Simulation:
+        from loynes.questions.answering.judging import asked_of, judged
+
+        objectives = asked_of(self.slo, [c.label for c in self.model.classes], self.model.time_unit, tails=False)
+        result, unended = self._simulated(context)
+        lower = "jobs that had not ended are left out" if unended else ""
+        return replace(result, objectives=judged(objectives, result, lower=lower)) if objectives else result
+
+    def _simulated(self, context: Context) -> tuple[Simulation, bool]:
+        """The result, but for its objectives, and whether some jobs had not ended."""
         from loynes.estimators.events import SOON
         from loynes.kernels.events.engine import run_replicas
         from loynes.questions.answering.events import BURNED_IN, event_task, simulation_of, unended_jobs
@@ -148,11 +161,12 @@ class Simulate(Question):
             )  # fmt: skip
             replicas += run_replicas(events, context.engine)
             count = self._more(replicas)
-        warnings += remarks + unended_jobs(replicas, order)
-        return simulation_of(
+        unended = unended_jobs(replicas, order)
+        result = simulation_of(
             model, judged.rate, order, replicas, self.confidence, seed=self.seed, start=self.start, horizon=horizon,
-            moments=moments, burn_in=burn_in, warnings=warnings,
+            moments=moments, burn_in=burn_in, warnings=warnings + remarks + unended,
         )  # fmt: skip
+        return result, bool(unended)
 
     def _more(self, replicas: list[ReplicaRecord]) -> int:
         """How many replicas to add: none, or so many that the mean wait should be known as well as it is to be."""

@@ -6,6 +6,7 @@ import math
 
 from loynes.report.certificate import explained
 from loynes.report.content import Content, Grid, Tile, page_for
+from loynes.report.objectives import objective_grids, verdicts
 from loynes.report.waits import UNIT, cluster_facts, extremes, how_of, intervals, losses, typical, wait_tiles
 from loynes.report.words import about, between, cell, percent, sentence
 from loynes.results.charts.evaluation import charts
@@ -26,10 +27,14 @@ def content(result: Evaluation) -> Content:
         kind="evaluate",
         title=f"{result.model.label}: how long jobs wait",
         facts=[*cluster_facts(result.model), f"rate {result.rate:.6g}", f"load {percent(result.load)}"],
-        summary=_sentences(result),
+        summary=[*verdicts(result.objectives), *_sentences(result)],
         tiles=[*wait_tiles(result, result.system, result.confidence), Tile("load", percent(result.load), limit)],
         charts=charts(result),
-        grids=[Grid.of(result.summary, "Waits by class", pinned=1), Grid.of(result.system_summary, "The cluster")],
+        grids=[
+            *objective_grids(result.objectives, result.objectives_summary),
+            Grid.of(result.summary, "Waits by class", pinned=1),
+            Grid.of(result.system_summary, "The cluster"),
+        ],
         sure=explained(
             result.certificate,
             result.why,

@@ -7,6 +7,7 @@ import math
 from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS
 from loynes.report.content import Content, Grid, Sure, Tile, page_for
+from loynes.report.objectives import objective_grids, verdicts
 from loynes.report.sensitivity import effects_grid, effects_tiles
 from loynes.report.waits import extremes, how_of, losses, typical, wait_tiles
 from loynes.report.words import about, between, count, duration, percent, sentence
@@ -43,10 +44,11 @@ def content(result: LogEvaluation) -> Content:
         kind="evaluate",
         title=f"{result.model.name}: what the log can tell",
         facts=_facts(result),
-        summary=_sentences(result),
+        summary=[*verdicts(result.objectives), *_sentences(result)],
         tiles=wait_tiles(result, result.system, result.confidence, duration),
         charts=charts(result),
         grids=[
+            *objective_grids(result.objectives, result.objectives_summary),
             Grid.of(result.summary, f"Waits by class, in {result.unit[1]}", pinned=1),
             Grid.of(system_table(result.system), "The cluster"),
             Grid.of(result.doubt_summary, f"How sure the mean wait is, in {result.unit[1]}"),

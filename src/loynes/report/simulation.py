@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from loynes.report.content import Content, Grid, Sure, page_for
+from loynes.report.objectives import objective_grids, verdicts
 from loynes.report.waits import UNIT, cluster_facts, extremes, how_of, intervals, losses, typical, wait_tiles
 from loynes.report.words import about, between
 from loynes.results.charts.measures import units_of
@@ -36,10 +37,11 @@ def content(result: Simulation) -> Content:
             f"rate {result.rate:.6g}",
             f"from {result.start}{until}",
         ],
-        summary=_sentences(result),
+        summary=[*verdicts(result.objectives), *_sentences(result)],
         tiles=wait_tiles(result, result.system, result.confidence),
         charts=charts(result),
         grids=[
+            *objective_grids(result.objectives, result.objectives_summary),
             *([Grid.of(result.scenario_summary, "Scenario")] if result.model.scenario else []),
             *([Grid.of(result.moments_summary, "Over time")] if result.moments else []),
             Grid.of(result.summary, "Waits by class", pinned=1, note=SLOWDOWN),

@@ -60,7 +60,8 @@ class Result:
     command: ClassVar[str] = ""
     derived: ClassVar[tuple[str, ...]] = ()
     tidy_csv: ClassVar[bool] = False
-    optional: ClassVar[tuple[str, ...]] = ("exceeds", "resources")  # left out of JSON where there is nothing of it
+    # Left out of JSON where there is nothing of it.
+    optional: ClassVar[tuple[str, ...]] = ("exceeds", "resources", "objectives")
 
     question: dict[str, Any] = field(default_factory=dict)
     seed: int | None = None
@@ -91,6 +92,10 @@ class Result:
     def in_time(self, value: object) -> object:
         """A time as a cell of a table: with the unit it reads best in."""
         return quantity(value, "time", self.time_unit)
+
+    def in_unit(self, value: object, unit: str) -> object:
+        """A value of a metric's unit as a cell."""
+        return quantity(value, unit, self.time_unit)
 
     def in_rate(self, value: object) -> object:
         """The same of a rate."""
@@ -127,6 +132,11 @@ class Result:
             policy = model.order
         words = [] if policy is None else [ORDERS.get(policy, f"policy {policy}")]
         return "; ".join([*words, *([f"times in {UNNAMED}"] if self.time_unit is None else [])])
+
+    @property
+    def unmet(self) -> str:
+        """What was asked for and is not met, or not shown to be, in a line: the command line's exit code is 1 then."""
+        return ""
 
     @property
     def flat(self) -> Table:
@@ -177,7 +187,7 @@ class Result:
     def save(self, path: str | Path) -> None:
         """A .json, .csv, .parquet, .html, .png, .svg or .pdf file, by the ending of its path, else a run folder."""
         target = Path(path)
-        check_writable(target)
+        check_writable(path)
         match target.suffix.lower():
             case ".json":
                 write_text(target, self.to_json())
@@ -238,7 +248,7 @@ def _adapter(cls: type[Result]) -> TypeAdapter[Any]:
 def _plain(value: Any, optional: tuple[str, ...]) -> Any:
     """Without numbers that JSON does not have, and without what is optional and empty."""
     if isinstance(value, dict):
-        return {k: _plain(v, optional) for k, v in value.items() if not (k in optional and v == {})}
+        return {k: _plain(v, optional) for k, v in value.items() if not (k in optional and v in ({}, []))}
     if isinstance(value, list | tuple):
         return [_plain(inner, optional) for inner in value]
     if hasattr(value, "to_dict"):

@@ -17,7 +17,7 @@ from loynes.model.fields import LARGEST, SMALLEST, time_unit_of
 from loynes.model.laws.bounded import Deterministic
 from loynes.model.laws.law import Array, Law
 from loynes.model.laws.recipes import Recipe
-from loynes.model.units import time_in
+from loynes.model.units import seconds_of, time_in
 
 MOST_VALUES = 1_000_000
 
@@ -31,8 +31,17 @@ def _lists(data: Any, info: ValidationInfo) -> Any:
         return data
     data = {key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in data.items()}
     if isinstance(values := data.get("values"), list | tuple):
-        data["values"] = [time_in(v, time_unit_of(info)) if isinstance(v, str) else v for v in values]
+        data["values"] = [_number(v, time_unit_of(info)) if isinstance(v, str) else v for v in values]
     return data
+
+
+def _number(text: str, unit: str | None) -> float | str:
+    """A time as a number; what is no time stays, and is refused with its place."""
+    try:
+        seconds_of(text)
+    except ValueError:
+        return text
+    return time_in(text, unit)
 
 
 def _checked(what: str, values: Sequence[float], smallest: float) -> Array:

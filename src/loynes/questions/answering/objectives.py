@@ -66,6 +66,7 @@ class Objective:
     of: str  # a class, or nothing for all jobs
     bound: float
     exceeds: tuple[float, ...] = ()  # the x of P(wait > x), which must be asked for
+    sign: str = ""  # <= or >=; by default as the metric grows
 
     def value(self, result: HasMeasures) -> Estimate:
         """The metric in a result that was asked for `exceeds`."""
@@ -75,7 +76,7 @@ class Objective:
 
     @property
     def at_least(self) -> bool:
-        return self.metric.grows < 0
+        return self.sign.startswith(">") if self.sign else self.metric.grows < 0
 
     def met_by(self, value: Estimate) -> int:
         """1: surely, -1: surely not, 0: cannot be told."""
@@ -122,23 +123,27 @@ def _quantile(shares: Sequence[tuple[float, Law]], total: float, q: float) -> fl
 
 def possible() -> str:
     """What an objective can be about."""
-    names = [_spelled(metric) for metric in metrics() if metric.grows]
+    names = [spelling(metric) for metric in metrics() if metric.grows]
     return (
         f"{', '.join(names)}, any other percentile of the wait, p99.9(wait), P(wait > x); of a class: p95(wait[NAME])"
     )
 
 
-def _spelled(metric: Metric) -> str:
+def spelling(metric: Metric) -> str:
+    """A metric as objectives write it: p95(wait)."""
     what, _, stat = metric.name.partition(".")
     return f"{stat}({what})" if stat else what
 
 
-def objectives_of(texts: Iterable[str], classes: Sequence[str], time_unit: str | None = None) -> tuple[Objective, ...]:
+def objectives_of(
+    texts: Iterable[str], classes: Sequence[str], time_unit: str | None = None, searched: bool = True
+) -> tuple[Objective, ...]:
     """Read objectives about these classes; a wrong one is refused with what would be right.
 
-    time_unit: that of the model or log; bounds that are times may then have a unit: p95(wait) <= 1h.
+    time_unit: that of the model or log; bounds that are times may then have a unit: p95(wait) <= 1h. Where nothing is
+    `searched` for, they may be about any metric, and say at most or at least.
     """
-    objectives = tuple(_read(text, classes, time_unit) for text in texts)
+    objectives = tuple(_read(text, classes, time_unit, searched) for text in texts)
     if not objectives:
         raise UsageError(f"no objective: give --slo 'p95(wait) <= 600' (possible: {possible()})")
     return objectives
@@ -168,24 +173,24 @@ def _number(text: str, given: str, unit: str, time_unit: str | None) -> float:
         raise UsageError(f"objective {text!r}{why}") from None
 
 
-def _read(text: str, classes: Sequence[str], time_unit: str | None) -> Objective:
+def _read(text: str, classes: Sequence[str], time_unit: str | None, searched: bool) -> Objective:
     whole = _WHOLE.fullmatch(text.strip())
     if whole is None:
         raise UsageError(f"objective {text!r}: must be written like 'p95(wait) <= 600' or 'mean(wait[T1]) <= 5'")
     metric, of, exceeds, bound = _metric(text, whole["left"].strip(), whole["bound"], time_unit)
     _check_class(text, of, classes)
-    if not metric.grows:
+    if searched and not metric.grows:
         raise UsageError(
             f"objective {text!r}: {metric.label} need not fall with more servers, so it cannot be searched for"
         )
     wanted = (">=", ">") if metric.grows < 0 else ("<=", "<")
-    if whole["sign"] not in wanted:
-        raise UsageError(f"objective {text!r}: must be written with {wanted[0]}")
+    if whole["sign"] not in (wanted if searched else ("<=", "<", ">=", ">")):
+        raise UsageError(f"objective {text!r}: must be written with {wanted[0] if searched else '<= or >='}")
     if not 0 <= bound < math.inf:
         raise UsageError(f"objective {text!r}: the bound must be a finite number of at least 0")
     if metric.unit in ("probability", "share") and bound > 1:
         raise UsageError(f"objective {text!r}: a probability or a share is at most 1")
-    return Objective(" ".join(text.split()), metric, of, bound, exceeds)
+    return Objective(" ".join(text.split()), metric, of, bound, exceeds, whole["sign"])
 
 
 def _metric(
@@ -196,7 +201,7 @@ def _metric(
     def bound(unit: str) -> float:
         return math.inf if given is None else _number(text, given, unit, time_unit)
 
-    known = {_spelled(metric): metric for metric in metrics()}
+    known = {spelling(metric): metric for metric in metrics()}
     if form := _TAIL.fullmatch(left):
         x = _number(text, form["x"], "time", time_unit)
         if x < 0:

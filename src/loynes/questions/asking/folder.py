@@ -18,7 +18,7 @@ from loynes.kernels.fingerprint import FINGERPRINT
 from loynes.model import Model
 from loynes.questions.asking.question import Question
 from loynes.results.base import RESULT, RUN
-from loynes.results.files import check_writable, is_file_path, write_text
+from loynes.results.files import check_folder, is_file_path, write_text
 
 JOURNAL = "journal"
 
@@ -58,7 +58,7 @@ def holds_answer(folder: Path, question: Question) -> bool:
 
 def open_journal(folder: Path, question: Question) -> Journal:
     """The journal of a run folder, which is made, or is of the same question."""
-    check_writable(folder)
+    check_folder(folder)
     if is_file_path(folder):
         raise UsageError(f"{folder}: is a file; a run is recorded in a folder")
     try:

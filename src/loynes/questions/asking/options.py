@@ -151,6 +151,15 @@ Exceeds = Annotated[
     BeforeValidator(lambda given: _finite(values_of(given))),
     Option("Also P(wait > X). Repeatable.", "X", written="repeated", unit="time"),
 ]
+Objectives = Annotated[
+    tuple[str, ...],
+    BeforeValidator(texts_of),
+    Option(
+        "Is this met? 'p95(wait) <= 600', 'P(wait[T1] > 60) <= 0.01'; exit code 1 if not shown to be. Repeatable.",
+        "OBJECTIVE",
+        written="repeated",
+    ),
+]
 Confidence = Annotated[float, Field(gt=0, lt=1), Option("Confidence of every interval.")]
 Replicas = Annotated[
     int | None, Field(ge=2, le=100_000), Option("Independent chains (sandwich, forward).", default="128, on a GPU more")

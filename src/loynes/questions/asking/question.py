@@ -158,7 +158,7 @@ def _in_words(cls: type[Question], error: ValidationError) -> str:
 
 
 def _range(field: FieldInfo, value: object) -> str:
-    choices = _choices(field.annotation)
+    choices = choices_of(field.annotation)
     if choices:
         return f"be one of {', '.join(choices)}"
     limits = {kind: getattr(extra, kind) for extra in field.metadata for kind in ("gt", "ge", "lt", "le")
@@ -175,10 +175,11 @@ def _range(field: FieldInfo, value: object) -> str:
     return f"be {_kind(field.annotation)}"
 
 
-def _choices(annotation: Any) -> tuple[str, ...]:
+def choices_of(annotation: Any) -> tuple[str, ...]:
+    """The values that a field takes, if they are listed."""
     if get_origin(annotation) is Literal:
         return tuple(str(choice) for choice in get_args(annotation))
-    return next((choices for inner in get_args(annotation) if (choices := _choices(inner))), ())
+    return next((choices for inner in get_args(annotation) if (choices := choices_of(inner))), ())
 
 
 def _kind(annotation: Any) -> str:

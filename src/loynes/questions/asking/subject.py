@@ -21,7 +21,9 @@ def is_log(subject: object) -> bool:
     if not isinstance(subject, str | Path):
         return False
     path = Path(subject)
-    if (str(subject) in builtin_names() and not path.is_file()) or not path.is_file() or path.suffix == ".toml":
+    if (str(subject) in builtin_names() and not path.is_file()) or not path.is_file():
+        return False
+    if path.suffix.lower() in (".toml", ".yaml", ".yml"):
         return False
     try:
         if path.suffix == ".json":

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS, System, Waits
 from loynes.results.base import Result, SavedModel, how_sure
+from loynes.results.judged import Judged, judged_table, unmet_words
 from loynes.results.table import Table
 from loynes.results.tables import everyone, figures_of, system_table, tidy_table, wait_columns
 from loynes.stationary.certificate import Certificate
@@ -32,6 +33,7 @@ class Evaluation(Result):
     details: dict[str, Any] = field(default_factory=dict)  # burn-in, sample lengths: what the method tells of itself
     certificate: Certificate | None = None
     why: str = ""  # why there is no certificate
+    objectives: tuple[Judged, ...] = ()  # what was asked for, and whether it is met
 
     @property
     def load(self) -> float:
@@ -98,8 +100,17 @@ class Evaluation(Result):
         return tidy_table(f"{self.model.label}: every metric", self.overall, self.classes, self.system)
 
     @property
+    def objectives_summary(self) -> Table:
+        return judged_table(self.objectives, self.in_unit)
+
+    @property
+    def unmet(self) -> str:
+        return unmet_words(self.objectives)
+
+    @property
     def tables(self) -> list[Table]:
-        return [self.summary, self.system_summary, self.certificate_summary]
+        asked = [self.objectives_summary] if self.objectives else []
+        return [self.summary, self.system_summary, self.certificate_summary, *asked]
 
     @property
     def footer(self) -> str:

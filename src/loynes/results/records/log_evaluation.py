@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from loynes.estimate import Estimate
 from loynes.estimators.measures import Measures, System, Waits
 from loynes.results.base import Result, how_sure
+from loynes.results.judged import Judged, judged_table, unmet_words
 from loynes.results.quantity import LOG_UNIT
 from loynes.results.records.replay import Log
 from loynes.results.table import Table
@@ -46,6 +47,7 @@ class LogEvaluation(Result):
     block: float  # mean length of the stretches that resamples are made of, days
     jobs: int
     confidence: float
+    objectives: tuple[Judged, ...] = ()  # what was asked for, and whether it is met
 
     @property
     def time_unit(self) -> str:
@@ -98,8 +100,19 @@ class LogEvaluation(Result):
         return Table(f"how sure the mean wait is ({unit})", ("interval", "mean wait", "low", "high"), rows)
 
     @property
+    def objectives_summary(self) -> Table:
+        return judged_table(
+            self.objectives, lambda value, unit: interval_text(value, self.unit[0] if unit == "time" else 1.0)
+        )
+
+    @property
+    def unmet(self) -> str:
+        return unmet_words(self.objectives)
+
+    @property
     def tables(self) -> list[Table]:
-        return [self.summary, system_table(self.system), self.doubt_summary]
+        asked = [self.objectives_summary] if self.objectives else []
+        return [self.summary, system_table(self.system), self.doubt_summary, *asked]
 
     @property
     def tidy(self) -> Table:

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, PlainSerializer
 from loynes.estimate import Estimate
 from loynes.model.cluster import Model
 from loynes.results.base import Result, how_sure
-from loynes.results.quantity import LOG_UNIT, quantity
+from loynes.results.quantity import LOG_UNIT
 from loynes.results.records.replay import Log
 from loynes.results.table import Table
 
@@ -66,9 +66,9 @@ class HasEffects(Result):
 
     unit: str  # of the objective: time, probability, ...
 
-    def in_unit(self, value: Estimate) -> object:
+    def in_its_unit(self, value: Estimate) -> object:
         """The objective, or a change of it, as a cell of a table."""
-        return quantity(value, self.unit, self.time_unit)
+        return self.in_unit(value, self.unit)
 
     @property
     def title(self) -> str:
@@ -96,7 +96,7 @@ class HasEffects(Result):
         size = best if best.effect.estimate > 0 else best.reversed
         verb = "raise" if best.effect.estimate > 0 else "lower"
         share = f" ({self.share(size):.3g}%)" if self.base.estimate > 0 else ""
-        return f"{best.words} would {verb} {self.noun} most: by {self.in_unit(size.effect)}{share}"
+        return f"{best.words} would {verb} {self.noun} most: by {self.in_its_unit(size.effect)}{share}"
 
     def share(self, one: Effect) -> float:
         """An effect in percent of the objective as things are."""
@@ -110,7 +110,9 @@ class HasEffects(Result):
         for one in self.effects:
             finite = math.isfinite(one.effect.estimate)
             how = one.method if one.step is None else f"{one.method} (±{100 * one.step:.2g}%)"
-            told = (self.in_unit(one.effect), f"{self.share(one):+.3g}") if finite else (one.note or "unstable", "-")
+            told = (
+                (self.in_its_unit(one.effect), f"{self.share(one):+.3g}") if finite else (one.note or "unstable", "-")
+            )
             rows.append((one.lever, one.change, *told, how))
         return Table(self.statement[0].upper() + self.statement[1:], columns, tuple(rows), ("method",))
 
@@ -151,7 +153,7 @@ class Sensitivity(HasEffects):
 
     @property
     def footer(self) -> str:
-        what = f"{self.objective} is {self.in_unit(self.base)} at rate {self.rate_words(self.rate)}"
+        what = f"{self.objective} is {self.in_its_unit(self.base)} at rate {self.rate_words(self.rate)}"
         load = self.rate / self.threshold.estimate
         took = f"{self.jobs:.3g} jobs, {self.seconds:.1f} s, seed {self.seed}"
         lines = [
@@ -191,7 +193,7 @@ class LogSensitivity(HasEffects):
         took = f"{self.jobs:.3g} jobs, {self.seconds:.1f} s, seed {self.seed}"
         where = f"{self.model.servers} servers under {self.policy}"
         return (
-            f"{self.objective} is {self.in_unit(self.base)} on {where}; {self.resamples} resamples of {self.days} "
+            f"{self.objective} is {self.in_its_unit(self.base)} on {where}; {self.resamples} resamples of {self.days} "
             f"days, {how_sure(self.confidence)} given the log; {took}"
         )
 

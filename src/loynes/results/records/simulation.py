@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS, Moment, System, Waits
 from loynes.results.base import Result, SavedModel, how_sure
+from loynes.results.judged import Judged, judged_table, unmet_words
 from loynes.results.table import Table
 from loynes.results.tables import TIDY, everyone, system_table, tidy_rows, tidy_table, wait_columns
 
@@ -37,6 +38,7 @@ class Simulation(Result):
     horizon: float | None = None  # averages are over the time until then
     details: dict[str, Any] = field(default_factory=dict)
     moments: tuple[Moment, ...] = ()
+    objectives: tuple[Judged, ...] = ()  # what was asked for, and whether it is met
 
     @property
     def title(self) -> str:
@@ -79,9 +81,19 @@ class Simulation(Result):
         return Table("scenario", ("change", "from", "until"), rows)
 
     @property
+    def objectives_summary(self) -> Table:
+        return judged_table(self.objectives, self.in_unit)
+
+    @property
+    def unmet(self) -> str:
+        return unmet_words(self.objectives)
+
+    @property
     def tables(self) -> list[Table]:
         scenario = [self.scenario_summary] if self.model.scenario else []
-        return [self.summary, self.system_summary, *scenario, *([self.moments_summary] if self.moments else [])]
+        moments = [self.moments_summary] if self.moments else []
+        asked = [self.objectives_summary] if self.objectives else []
+        return [self.summary, self.system_summary, *scenario, *moments, *asked]
 
     @property
     def footer(self) -> str:

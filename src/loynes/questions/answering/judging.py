@@ -1,0 +1,63 @@
+"""Whether an answer meets objectives: `--slo` of evaluate and simulate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from loynes.errors import UsageError
+from loynes.estimate import Estimate
+from loynes.questions.answering.objectives import HasMeasures, Objective, objectives_of
+from loynes.results.judged import Judged, Met
+
+# Known from the model alone, whatever was sampled (the utilization law).
+KNOWN = ("busy_servers", "utilization", "idle_servers")
+STRADDLES = "the bound lies within the interval"
+MET: dict[int, Met] = {1: "yes", -1: "no", 0: "unsure"}
+
+
+def asked_of(
+    texts: Sequence[str], classes: Sequence[str], time_unit: str | None, tails: bool = True
+) -> tuple[Objective, ...]:
+    """The objectives of a question, if it has any; without `tails`, none that needs P(wait > x)."""
+    objectives = objectives_of(texts, classes, time_unit, searched=False) if texts else ()
+    for one in objectives:
+        if one.exceeds and not tails:
+            raise UsageError(
+                f"objective {one.text!r}: an event-driven simulation keeps no P(wait > x); it has mean, p50, p90, p95 "
+                "and p99"
+            )
+    return objectives
+
+
+def with_tails(exceeds: Sequence[float], objectives: Sequence[Objective]) -> tuple[float, ...]:
+    """What must be asked for: the x of every P(wait > x)."""
+    return tuple(sorted({*exceeds, *(x for one in objectives for x in one.exceeds)}))
+
+
+def judged(
+    objectives: Sequence[Objective], result: HasMeasures, *, lower: str = "", unbounded: Sequence[str] = ()
+) -> tuple[Judged, ...]:
+    """Every objective with its value in a result, and whether it is met.
+
+    `lower` says why the result is only a lower bound of waits, where it is: then whatever grows with the workload may
+    be larger, and what falls with it smaller. Of metrics that are `unbounded`, the interval need not hold the truth.
+    """
+    return tuple(_judged(one, one.value(result), lower, unbounded) for one in objectives)
+
+
+def _judged(objective: Objective, value: Estimate, lower: str, unbounded: Sequence[str]) -> Judged:
+    metric, verdict, why = objective.metric, objective.met_by(value), ""
+    if verdict and metric.name in unbounded:
+        verdict, why = 0, "its interval is not proved to hold the truth"
+    elif verdict and lower and metric.name not in KNOWN and not _safe(objective, verdict):
+        verdict, why = 0, lower
+    elif not verdict:
+        why = STRADDLES if value.low < value.high else "it is not known"
+    of = f" of {objective.of}" if objective.of else ""
+    return Judged(objective.text, f"{metric.label}{of}", objective.bound, value, MET[verdict], why, metric.unit)
+
+
+def _safe(objective: Objective, verdict: int) -> bool:
+    """Whether a verdict stays right if waits are longer than they seem: it says that things are bad."""
+    says_large = (verdict > 0) == objective.at_least
+    return says_large if objective.metric.grows > 0 else not says_large if objective.metric.grows < 0 else False
