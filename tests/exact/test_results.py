@@ -18,6 +18,7 @@ from loynes.estimators.pairs import Difference
 from loynes.model import load
 from loynes.results.base import _plain, dump, how_sure, read_result, without_timings
 from loynes.results.charts.register import charts_of
+from loynes.results.layout import Form
 from loynes.results.records.certified import Certified
 from loynes.results.records.check import Check, KnownThreshold
 from loynes.results.records.comparison import Comparison, Differences
@@ -69,12 +70,10 @@ def test_tables_for_people() -> None:
     assert lines[0].strip() == "<t>"
     assert lines[-1].split() == ["y", "2.0", "±1.5"]
     assert (shown(0.25), shown(3), shown("x"), shown(math.inf)) == ("0.25", "3", "x", "inf")
-    rich = Table("t", ("a", "b", "c"), (("x", "y", "one two three four five six seven"),)).to_rich()
-    assert [(column.justify, column.no_wrap) for column in rich.columns] == [
-        ("left", True), ("right", True), ("left", False),
-    ]  # fmt: skip
-    short = Table("t", ("a", "b"), (("x", "one two three four five six"),)).to_rich()
-    assert [(column.justify, column.no_wrap) for column in short.columns] == [("left", True), ("right", True)]
+    rich = Form.of(Table("t", ("a", "b", "c"), (("x", "y", "one two three four five six seven"),))).to_rich()
+    assert [column.justify for column in rich.columns] == ["left", "right", "left"]  # sentences
+    short = Form.of(Table("t", ("a", "b"), (("x", "one two three four five six"),))).to_rich()
+    assert [column.justify for column in short.columns] == ["left", "right"]
 
 
 def test_json_is_plain() -> None:

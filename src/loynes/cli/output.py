@@ -15,23 +15,20 @@ if TYPE_CHECKING:
     from loynes.questions.asking.question import Question
     from loynes.results.base import Result
 
-# Wide enough that no column is folded when output goes to a file or a pipe.
-PLAIN_WIDTH = 160
-
 
 def tables(*shown: Table) -> None:
+    """On a terminal in the width it has; a file or a pipe has every column."""
+    if not sys.stdout.isatty():
+        for table in shown:
+            print(table)
+        return
     from rich.console import Console
 
-    console = Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH, highlight=False)
-    wide = Console(width=10_000)  # a console measures no more than its own width
+    from loynes.results.layout import show
+
+    console = Console(highlight=False)
     for table in shown:
-        hidden = []
-        while table.spare and wide.measure(table.to_rich()).maximum > console.width:
-            hidden.append(table.spare[0])
-            table = table.without(table.spare[0])
-        console.print(table.to_rich())
-        if hidden:
-            console.print(f"[dim]not shown for lack of width: {', '.join(hidden)}[/dim]")
+        show(table, console)
 
 
 def document(data: dict[str, Any]) -> None:

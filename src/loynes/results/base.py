@@ -219,9 +219,6 @@ def write_parquet(table: Table, path: str | Path) -> None:
 
 def read_result(path: str | Path) -> Result:
     """A result saved as .json, or the result of a run folder."""
-    # Every kind of result is registered when its module is loaded.
-    for module in pkgutil.iter_modules(records.__path__):
-        import_module(f"{records.__name__}.{module.name}")
     source = Path(path)
     timing = source / TIMING
     source = source / RESULT if source.is_dir() else source
@@ -231,11 +228,19 @@ def read_result(path: str | Path) -> Result:
             data |= json.loads(timing.read_text(encoding="utf-8"))
         if data["command"] == "sample" and "path" not in data:
             data["path"] = str(path)  # a run folder can be moved: what is in it does not say where it is
-        return _RESULTS[data["command"]].from_dict(data)
+        return result_of(data)
     except OSError as error:
         raise LoynesError(f"{source}: cannot be read: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise LoynesError(f"{source}: not a result of loynes ({error.__class__.__name__}: {error})") from None
+
+
+def result_of(data: dict[str, Any]) -> Result:
+    """The result of a document, of whichever kind it is."""
+    # Every kind of result is registered when its module is loaded.
+    for module in pkgutil.iter_modules(records.__path__):
+        import_module(f"{records.__name__}.{module.name}")
+    return _RESULTS[data["command"]].from_dict(data)
 
 
 def how_sure(confidence: float, replicas: int | None = None) -> str:

@@ -12,7 +12,9 @@ from loynes.estimate import Estimate, number_text
 
 if TYPE_CHECKING:
     import pyarrow
-    from rich.table import Table as RichTable
+
+# Of a table as text, where no terminal says how wide it is.
+PLAIN_WIDTH = 160
 
 
 @dataclass(frozen=True)
@@ -22,21 +24,25 @@ class Table:
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
-    spare: tuple[str, ...] = ()  # columns a narrow terminal goes without, the first to go first
+    spare: tuple[str, ...] | None = None  # columns a narrow terminal goes without; None: from the right
 
-    def to_rich(self) -> RichTable:
-        from rich import box
-        from rich.markup import escape
-        from rich.table import Table as RichTable
+    @property
+    def texts(self) -> tuple[tuple[str, ...], ...]:
+        """The cells for people."""
+        return tuple(tuple(shown(cell) for cell in row) for row in self.rows)
 
-        table = RichTable(title=escape(self.title), title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
-        for number, column in enumerate(self.columns):
-            last = number == len(self.columns) - 1
-            prose = last and any(isinstance(row[number], str) and row[number].count(" ") > 5 for row in self.rows)
-            table.add_column(escape(column), justify="left" if number == 0 or prose else "right", no_wrap=not prose)
-        for row in self.rows:
-            table.add_row(*(escape(shown(cell)) for cell in row))
-        return table
+    @property
+    def order_to_go(self) -> tuple[str, ...]:
+        """The columns a narrow terminal goes without, the first to go first.
+
+        Where the table does not say: from the right, but for the first column and the first of numbers, and at most
+        half of them, since then a block for every row tells more.
+        """
+        if self.spare is not None:
+            return tuple(name for name in self.spare if name in self.columns)
+        others = range(1, len(self.columns))
+        main = next((i for i in others if any(not isinstance(row[i], str) for row in self.rows)), 1)
+        return tuple(self.columns[i] for i in reversed(others) if i != main)[: len(self.columns) // 2]
 
     def without(self, column: str) -> Table:
         place = self.columns.index(column)
@@ -45,7 +51,7 @@ class Table:
             self.title,
             tuple(self.columns[i] for i in keep),
             tuple(tuple(row[i] for i in keep) for row in self.rows),
-            tuple(name for name in self.spare if name != column),
+            None if self.spare is None else tuple(name for name in self.spare if name != column),
         )
 
     @property
@@ -85,12 +91,9 @@ class Table:
         return out.getvalue()
 
     def __str__(self) -> str:
-        from rich.console import Console
+        from loynes.results.layout import as_text
 
-        console = Console(file=io.StringIO(), width=160, color_system=None)
-        console.print(self.to_rich())
-        assert isinstance(console.file, io.StringIO)
-        return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())
+        return as_text(self, PLAIN_WIDTH)
 
     def _repr_html_(self) -> str:
         from html import escape

@@ -118,7 +118,7 @@ class Exact(Result):
         columns = ["class", "need", "saturated rate"]
         if self.classes:
             columns += ["mean wait", "variance", "no wait", *(f"wait > {key_text(x)}" for x in tails)]
-        return Table("classes", tuple(columns), tuple(rows))
+        return Table("classes", tuple(columns), tuple(rows), ("variance", "saturated rate", "need"))
 
     @property
     def tail_summary(self) -> Table:
