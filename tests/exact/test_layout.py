@@ -107,7 +107,8 @@ def test_blocks() -> None:
     rows = (("one", "1", 0.298045), ("two", "", 7.09))
     lines = blocks(Table("title of it", ("class", "need", "mean wait"), rows), 20)
     assert [line.plain for line in lines] == [
-        "title of it", "", "class: one", "  need: 1", "  mean wait:\n    0.298045", "", "class: two", "  mean wait: 7.09", "",
+        "title of it", "", "class: one", "  need: 1", "  mean wait:\n    0.298045", "",
+        "class: two", "  mean wait: 7.09", "",
     ]  # fmt: skip
     pairs = blocks(Table("t", ("quantity", "value"), (("threshold", "2.4 (exact: of a chain)"),)), 24)
     assert [line.plain for line in pairs] == ["t", "threshold: 2.4 (exact:\n  of a chain)", ""]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import BeforeValidator, PlainSerializer, TypeAdapter
 
+from loynes import notebook
 from loynes._version import __version__
 from loynes.errors import LoynesError, UsageError
 from loynes.model.cluster import Model
@@ -25,6 +26,7 @@ from loynes.results.table import Table
 
 if TYPE_CHECKING:
     import pandas
+    import polars
     import pyarrow
     from matplotlib.axes import Axes
 
@@ -121,9 +123,22 @@ class Result:
             raise UsageError("data frames need pandas: pip install pandas") from None
         return pandas.DataFrame(list(self.tidy.numbers.rows), columns=list(self.tidy.numbers.columns))
 
+    def to_polars(self) -> polars.DataFrame:
+        """The tidy table as a data frame of polars."""
+        try:
+            import polars
+        except ImportError:
+            raise UsageError("such data frames need polars: pip install polars") from None
+        numbers = self.tidy.numbers
+        return polars.DataFrame(dict(zip(numbers.columns, numbers.cells, strict=True)), strict=False)
+
     def to_arrow(self) -> pyarrow.Table:
         """The tidy table as an Arrow table."""
         return self.tidy.numbers.to_arrow()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The tidy table for whoever reads Arrow: polars.DataFrame(result), pyarrow.table(result), DuckDB's queries."""
+        return self.tidy.__arrow_c_stream__(requested_schema)
 
     def save(self, path: str | Path) -> None:
         """A .json, .csv, .parquet, .html, .png, .svg or .pdf file, by the ending of its path, else a run folder."""
@@ -174,7 +189,13 @@ class Result:
         return f"<{type(self).__name__} {self.title}: {self.headline}>"
 
     def _repr_html_(self) -> str:
-        return "".join(table._repr_html_() for table in self.tables)
+        """For notebooks: the answer, its tables, how it was obtained, and what a reader must know."""
+        return notebook.framed(
+            notebook.paragraph(self.headline, lead=f"{self.title}:"),
+            *(table.to_html("" if table.title == self.title else table.title) for table in self.tables),
+            *([notebook.paragraph(self.footer, "aside")] if self.footer else []),
+            *(notebook.paragraph(text, "warning", "Warning:") for text in self.warnings),
+        )
 
 
 _ADAPTERS: dict[str, TypeAdapter[Any]] = {}

@@ -1,8 +1,8 @@
 """A table at the width there is: no number is ever cut.
 
-What is tried, in turn: sentences in the last column are broken into lines; heads and the texts of the first column, too;
-columns that can be spared are left out, and named below; long names lose their middle. Where even that is too wide, every
-row becomes a block of "name: value" lines.
+What is tried, in turn: sentences in the last column are broken into lines; heads and the texts of the first column,
+too; columns that can be spared are left out, and named below; long names lose their middle. Where even that is too
+wide, every row becomes a block of "name: value" lines.
 """
 
 from __future__ import annotations

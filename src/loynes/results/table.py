@@ -7,6 +7,7 @@ import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from loynes import notebook
 from loynes.errors import UsageError
 from loynes.estimate import Estimate, number_text
 
@@ -77,9 +78,22 @@ class Table:
         try:
             import pyarrow as pa
         except ImportError:
-            raise UsageError("Parquet files need pyarrow: pip install 'loynes[io]' (or write a .csv)") from None
-        columns = [_column([row[i] for row in self.rows]) for i in range(len(self.columns))]
-        return pa.table([pa.array(column) for column in columns], names=list(self.columns))
+            raise UsageError(
+                "Parquet files and Arrow tables need pyarrow: pip install 'loynes[io]' (or write a .csv)"
+            ) from None
+        return pa.table([pa.array(column) for column in self.cells], names=list(self.columns))
+
+    @property
+    def cells(self) -> list[list[Any]]:
+        """The cells by column, each of one kind: texts where numbers and texts are mixed."""
+        return [_column([row[i] for row in self.rows]) for i in range(len(self.columns))]
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Arrow's interchange: polars, pandas, DuckDB and others read the table as it is, estimates as three columns.
+
+        The protocol is that of https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html.
+        """
+        return self.numbers.to_arrow().__arrow_c_stream__(requested_schema)
 
     def to_csv(self) -> str:
         """Estimates become three columns: name, name_low, name_high."""
@@ -96,17 +110,15 @@ class Table:
         return as_text(self, PLAIN_WIDTH)
 
     def _repr_html_(self) -> str:
-        from html import escape
+        return notebook.framed(self.to_html())
 
-        head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(shown(cell))}</td>" for cell in row) + "</tr>" for row in self.rows
-        )
-        return f"<table><caption>{escape(self.title)}</caption><tr>{head}</tr>{body}</table>"
+    def to_html(self, caption: str | None = None) -> str:
+        """The table as HTML, under its title or another."""
+        return notebook.table(self.title if caption is None else caption, self.columns, self.texts)
 
 
 def _column(cells: list[Any]) -> list[Any]:
-    """Cells of one kind: texts where numbers and texts are mixed."""
+    """Texts where numbers and texts are mixed."""
     kinds = {isinstance(cell, str) for cell in cells if cell is not None}
     return [None if cell is None else str(cell) for cell in cells] if len(kinds) > 1 else cells
 
