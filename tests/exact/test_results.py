@@ -62,10 +62,14 @@ def test_a_table_without_a_column() -> None:
 
 def test_tables_for_people() -> None:
     table = Table("<t>", ("a", "b"), (("<x>", 1 / 3), ("y", VALUE)))
-    assert table._repr_html_() == (
-        "<table><caption>&lt;t&gt;</caption><tr><th>a</th><th>b</th></tr>"
-        "<tr><td>&lt;x&gt;</td><td>0.333333</td></tr><tr><td>y</td><td>2.0 ±1.5</td></tr></table>"
+    html = (
+        '<table class="numbers"><caption>&lt;t&gt;</caption><thead><tr><th>a</th><th>b</th></tr></thead>'
+        "<tbody><tr><td>&lt;x&gt;</td><td>0.333333</td></tr><tr><td>y</td><td>2.0 ±1.5</td></tr></tbody></table>"
     )
+    assert table.to_html() == html
+    assert table._repr_html_().endswith(f"</style>{html}</div>")
+    assert "<caption>" not in table.to_html("")
+    assert '<td class="sentence">' in Table("t", ("a", "b"), (("x", "a b c d e f g"),)).to_html()
     lines = str(table).rstrip().splitlines()
     assert lines[0].strip() == "<t>"
     assert lines[-1].split() == ["y", "2.0", "±1.5"]
@@ -74,6 +78,48 @@ def test_tables_for_people() -> None:
     assert [column.justify for column in rich.columns] == ["left", "right", "left"]  # sentences
     short = Form.of(Table("t", ("a", "b"), (("x", "one two three four five six"),))).to_rich()
     assert [column.justify for column in short.columns] == ["left", "right"]
+
+
+def test_results_for_notebooks() -> None:
+    """The answer once, every table, the footer without what was said, warnings, and all of it escaped."""
+    result = threshold(warnings=("<far> off",), seconds=1.0)
+    html = result._repr_html_()
+    assert html.count("<b>m: stability:</b> threshold 2.00 ±0.10, 80.0% of the ideal") == 1
+    assert "<caption>" not in html  # the table's title is the result's
+    assert '<p class="aside">piles, 90% intervals' in html
+    assert '<p class="warning"><b>Warning:</b> &lt;far&gt; off</p>' in html
+    model = load({"name": "<m>", "servers": 4, "description": "d", "arrivals": {"rate": 2}, "classes": [ONE, ALL]})
+    html = model._repr_html_()
+    assert "<b>&lt;m&gt;:</b> 4 servers, fcfs; arrivals: poisson, 2 jobs per unit of time" in html
+    assert "<tr><td>all</td><td>4</td><td>0.25</td><td>exponential</td><td>0.5</td><td>1</td></tr>" in html
+    assert '<p class="aside">d</p>' in html
+    assert "no rate said" in MODEL._repr_html_()
+
+
+def test_data_frames() -> None:
+    """The same rows by pandas, polars and whoever reads Arrow."""
+    polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    result = threshold()
+    rows = [list(row) for row in result.tidy.rows]
+    assert [list(row) for row in result.to_polars().rows()] == rows
+    assert [list(row) for row in result.to_pandas().itertuples(index=False)] == rows
+    assert [list(row) for row in polars.DataFrame(result).rows()] == rows
+    assert pyarrow.table(result) == result.to_arrow()
+    mixed = Table("t", ("x", "y"), ((VALUE, 1), ("-", 2.5)))  # an estimate is three columns there, too
+    assert pyarrow.table(mixed).column_names == ["x", "x_low", "x_high", "y"]
+
+
+def test_pages_by_name(tmp_path: Path) -> None:
+    """loynes.report is the room of pages, and makes a page when it is called."""
+    import loynes
+    import loynes.report as room
+    from loynes.report import page
+
+    result = threshold()
+    shown = loynes.report(result, tmp_path / "page.html")
+    assert shown == room(result) == page(result) == (tmp_path / "page.html").read_text()  # type: ignore[operator]
+    assert repr(shown).startswith("<page of ")
+    assert shown._repr_html_().startswith('<iframe srcdoc="&lt;!doctype html&gt;')
 
 
 def test_json_is_plain() -> None:

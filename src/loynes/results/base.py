@@ -190,10 +190,11 @@ class Result:
 
     def _repr_html_(self) -> str:
         """For notebooks: the answer, its tables, how it was obtained, and what a reader must know."""
+        footer = "\n".join(line for line in self.footer.splitlines() if line != self.headline)
         return notebook.framed(
             notebook.paragraph(self.headline, lead=f"{self.title}:"),
             *(table.to_html("" if table.title == self.title else table.title) for table in self.tables),
-            *([notebook.paragraph(self.footer, "aside")] if self.footer else []),
+            *([notebook.paragraph(footer, "aside")] if footer else []),
             *(notebook.paragraph(text, "warning", "Warning:") for text in self.warnings),
         )
 
