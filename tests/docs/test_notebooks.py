@@ -9,6 +9,10 @@ from types import ModuleType
 import nbformat
 import pytest
 
+from loynes.execution.notebook_bar import default_progress
+from loynes.execution.progress import silent
+from loynes.notebook import in_notebook
+
 HERE = Path(__file__).parents[2] / "docs" / "notebooks"
 LARGEST_PICTURE = 100_000
 
@@ -67,25 +71,30 @@ CELLS = (
 )
 
 
-def test_in_a_notebook() -> None:
+def test_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     """Models and results as HTML, a picture for every plot, text as text, a bar that goes, pages in frames."""
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in CELLS])
-    kept: list[list[nbformat.NotebookNode]] = []
-    run._tidied = lambda outputs: kept.append(list(outputs)) or outputs
-    try:
-        run.executed(notebook)
-    finally:
-        run._tidied = runner()._tidied
+    monkeypatch.setattr(run, "_tidied", lambda outputs: outputs)  # the bar's place, too
+    kept = [cell.outputs for cell in run.executed(notebook).cells]
     model, first, second, third, text, line, result, page, bar, silent = kept
     assert "<td>T15</td>" in model[0].data["text/html"]
     for shown in (first, second, third):
         assert sum("image/png" in one.data for one in shown) == 1
     assert text == []
     assert [one.text for one in line] == ["five-class-exponential: stability\n"]
-    assert "<table>" in result[0].data["text/html"]
+    assert "<table" in result[0].data["text/html"]
     assert result[0].data["text/plain"].startswith("<Threshold five-class-exponential")
     assert "<iframe" in page[0].data["text/html"]
     assert len(page[0].data["text/plain"]) < 40
     assert [one.output_type for one in bar] == ["display_data", "execute_result"]
     assert bar[0].data == {"text/html": "", "text/plain": ""}
     assert [one.output_type for one in silent] == ["execute_result"]
+
+
+def test_no_bar_elsewhere() -> None:
+    """A script has none, nor has one that has loaded IPython."""
+    from IPython import get_ipython
+
+    assert get_ipython() is None
+    assert not in_notebook()
+    assert default_progress() is silent
