@@ -41,8 +41,9 @@ bench: $(READY_DEV)  ## rates, ratios and how long answers take; a quarter of an
 	$(BIN)/python benchmarks/events.py
 	$(BIN)/python -W ignore benchmarks/runs.py
 
-docs: $(READY_DEV)  ## recompute the figures that the docs show
+docs: $(READY_DEV)  ## recompute the figures that the docs show, run the notebooks
 	$(BIN)/python docs/figures.py
+	$(BIN)/python docs/notebooks/run.py
 
 site: $(READY_DEV)  ## the documentation as pages, in site/
 	$(BIN)/mkdocs build --quiet

@@ -25,7 +25,9 @@ def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'loynes' has no attribute {name!r}")
     home = _HOMES[name]
-    value = import_module(f"loynes.{name}") if home == "loynes" else getattr(import_module(home), name)
+    # A room of the same name is that name's value, whoever loads it first; loynes.report can be called.
+    is_room = home in ("loynes", f"loynes.{name}")
+    value = import_module(f"loynes.{name}") if is_room else getattr(import_module(home), name)
     globals()[name] = value
     return value
 

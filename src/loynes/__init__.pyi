@@ -56,6 +56,7 @@ from loynes.questions.sensitivity import sensitivity as sensitivity
 from loynes.questions.simulate import simulate as simulate
 from loynes.questions.stability import stability as stability
 from loynes.questions.sweep import sweep as sweep
+from loynes.report import report as report
 from loynes.results.base import Result as Result
 from loynes.results.base import read_result as read_result
 from loynes.results.records.certified import Certified as Certified

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
+import polars
 import pytest
 
 import loynes
@@ -142,6 +143,7 @@ def test_results(name: str, options: dict[str, Any], tmp_path: Path) -> None:
     assert "<table" in result._repr_html_()
     assert "<h1>" in result.report()
     assert len(result.to_pandas()) == result.to_arrow().num_rows == len(result.tidy.rows) > 0
+    assert result.to_polars().equals(polars.DataFrame(result))
     assert result.plot().has_data()
     with ThreadPoolExecutor(2) as pool:
         assert document(answer(name, options, tmp_path, executor=pool)) == document(result)

@@ -47,7 +47,7 @@ def test_links_lead_somewhere() -> None:
     for page in (
         root / "README.md",
         root / "CONTRIBUTING.md",
-        *(root / "docs").glob("*.md"),
+        *(root / "docs").rglob("*.md"),
         root / "benchmarks/README.md",
     ):
         for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):

@@ -18,6 +18,7 @@ from loynes.estimators.pairs import Difference
 from loynes.model import load
 from loynes.results.base import _plain, dump, how_sure, read_result, without_timings
 from loynes.results.charts.register import charts_of
+from loynes.results.layout import Form
 from loynes.results.records.certified import Certified
 from loynes.results.records.check import Check, KnownThreshold
 from loynes.results.records.comparison import Comparison, Differences
@@ -61,20 +62,65 @@ def test_a_table_without_a_column() -> None:
 
 def test_tables_for_people() -> None:
     table = Table("<t>", ("a", "b"), (("<x>", 1 / 3), ("y", VALUE)))
-    assert table._repr_html_() == (
-        "<table><caption>&lt;t&gt;</caption><tr><th>a</th><th>b</th></tr>"
-        "<tr><td>&lt;x&gt;</td><td>0.333333</td></tr><tr><td>y</td><td>2.0 ±1.5</td></tr></table>"
+    html = (
+        '<table class="numbers"><caption>&lt;t&gt;</caption><thead><tr><th>a</th><th>b</th></tr></thead>'
+        "<tbody><tr><td>&lt;x&gt;</td><td>0.333333</td></tr><tr><td>y</td><td>2.0 ±1.5</td></tr></tbody></table>"
     )
+    assert table.to_html() == html
+    assert table._repr_html_().endswith(f"</style>{html}</div>")
+    assert "<caption>" not in table.to_html("")
+    assert '<td class="sentence">' in Table("t", ("a", "b"), (("x", "a b c d e f g"),)).to_html()
     lines = str(table).rstrip().splitlines()
     assert lines[0].strip() == "<t>"
     assert lines[-1].split() == ["y", "2.0", "±1.5"]
     assert (shown(0.25), shown(3), shown("x"), shown(math.inf)) == ("0.25", "3", "x", "inf")
-    rich = Table("t", ("a", "b", "c"), (("x", "y", "one two three four five six seven"),)).to_rich()
-    assert [(column.justify, column.no_wrap) for column in rich.columns] == [
-        ("left", True), ("right", True), ("left", False),
-    ]  # fmt: skip
-    short = Table("t", ("a", "b"), (("x", "one two three four five six"),)).to_rich()
-    assert [(column.justify, column.no_wrap) for column in short.columns] == [("left", True), ("right", True)]
+    rich = Form.of(Table("t", ("a", "b", "c"), (("x", "y", "one two three four five six seven"),))).to_rich()
+    assert [column.justify for column in rich.columns] == ["left", "right", "left"]  # sentences
+    short = Form.of(Table("t", ("a", "b"), (("x", "one two three four five six"),))).to_rich()
+    assert [column.justify for column in short.columns] == ["left", "right"]
+
+
+def test_results_for_notebooks() -> None:
+    """The answer once, every table, the footer without what was said, warnings, and all of it escaped."""
+    result = threshold(warnings=("<far> off",), seconds=1.0)
+    html = result._repr_html_()
+    assert html.count("<b>m: stability:</b> threshold 2.00 ±0.10, 80.0% of the ideal") == 1
+    assert "<caption>" not in html  # the table's title is the result's
+    said = "strict first come, first served; times in time units"
+    assert f'<p class="aside">{said}<br>piles, 90% intervals' in html
+    assert '<p class="warning"><b>Warning:</b> &lt;far&gt; off</p>' in html
+    model = load({"name": "<m>", "servers": 4, "description": "d", "arrivals": {"rate": 2}, "classes": [ONE, ALL]})
+    html = model._repr_html_()
+    assert "<b>&lt;m&gt;:</b> 4 servers, fcfs; arrivals: poisson, 2 jobs per unit of time" in html
+    assert "<tr><td>all</td><td>4</td><td>0.25</td><td>exponential</td><td>0.5</td><td>1</td></tr>" in html
+    assert '<p class="aside">d</p>' in html
+    assert "no rate said" in MODEL._repr_html_()
+
+
+def test_data_frames() -> None:
+    """The same rows by pandas, polars and whoever reads Arrow."""
+    polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    result = threshold()
+    rows = [list(row) for row in result.tidy.rows]
+    assert [list(row) for row in result.to_polars().rows()] == rows
+    assert [list(row) for row in result.to_pandas().itertuples(index=False)] == rows
+    assert [list(row) for row in polars.DataFrame(result).rows()] == rows
+    assert pyarrow.table(result) == result.to_arrow()
+    mixed = Table("t", ("x", "y"), ((VALUE, 1), ("-", 2.5)))  # an estimate is three columns there, too
+    assert pyarrow.table(mixed).column_names == ["x", "x_low", "x_high", "y"]
+
+
+def test_pages_by_name(tmp_path: Path) -> None:
+    """loynes.report is the room of pages, and makes a page when it is called."""
+    import loynes
+    import loynes.report as room
+    from loynes.report import page
+
+    result = threshold()
+    shown = loynes.report(result, tmp_path / "page.html")
+    assert shown == room(result) == page(result) == (tmp_path / "page.html").read_text()  # type: ignore[operator]
+    assert repr(shown).startswith("<page of ")
+    assert shown._repr_html_().startswith('<iframe srcdoc="&lt;!doctype html&gt;')
 
 
 def test_json_is_plain() -> None:

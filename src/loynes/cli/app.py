@@ -64,7 +64,8 @@ def models(
         )
         for m in (load(n) for n in builtin_names())
     )
-    output.tables(Table("built-in models", ("name", "servers", "classes", "ideal rate", "description"), rows))
+    columns = ("name", "servers", "classes", "ideal rate", "description")
+    output.tables(Table("built-in models", columns, rows, ("ideal rate", "classes", "servers")))
 
 
 @app.command(

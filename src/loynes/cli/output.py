@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,24 +17,30 @@ if TYPE_CHECKING:
     from loynes.questions.asking.question import Question
     from loynes.results.base import Result
 
-# Wide enough that no column is folded when output goes to a file or a pipe.
-PLAIN_WIDTH = 160
 SAMPLES = (".parquet", ".csv")
 
 
 def tables(*shown: Table) -> None:
+    """On a terminal in the width it has; a file or a pipe has every column."""
+    if not sys.stdout.isatty():
+        for table in shown:
+            print(table)
+        return
     from rich.console import Console
 
-    console = Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH, highlight=False)
-    wide = Console(width=10_000)  # a console measures no more than its own width
+    from loynes.results.layout import show
+
+    console = Console(highlight=False)
     for table in shown:
-        hidden = []
-        while table.spare and wide.measure(table.to_rich()).maximum > console.width:
-            hidden.append(table.spare[0])
-            table = table.without(table.spare[0])
-        console.print(table.to_rich())
-        if hidden:
-            console.print(f"[dim]not shown for lack of width: {', '.join(hidden)}[/dim]")
+        show(table, console)
+
+
+def _wrapped(line: str) -> str:
+    """A line broken between words where a terminal is narrower; a file or a pipe has it whole."""
+    if not sys.stdout.isatty():
+        return line
+    width = max(shutil.get_terminal_size().columns, 20)
+    return textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
 
 
 def document(data: dict[str, Any]) -> None:
@@ -78,8 +86,9 @@ def result(answer: Result, as_json: bool, path: str | None) -> None:
         document(answer.to_dict())
     else:
         tables(*answer.tables)
-        for line in filter(None, (answer.setting, answer.footer)):
-            print(line)
+        for text in filter(None, (answer.setting, answer.footer)):
+            for line in text.splitlines():
+                print(_wrapped(line))
         warn(answer.warnings)
     if answer.unmet:
         print(f"loynes: {answer.unmet}", file=sys.stderr)

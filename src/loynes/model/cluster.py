@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Strict, Tag, model_validator
 
+from loynes import notebook
 from loynes.errors import ModelError
 from loynes.model.arrivals import Arrivals, Modulated, Poisson, Sessions, Single
 from loynes.model.fields import (
@@ -369,6 +370,26 @@ class Model(Record):
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), indent=2) + "\n"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the cluster, its arrivals, and a row a class."""
+        columns = ("class", "need", "probability", "service", "mean", "cv")
+        rows = [
+            (c.label, c.need_text, f"{c.probability:.6g}", c.service.law, f"{c.service.mean:.6g}",
+             f"{c.service.variation:.4g}")
+            for c in self.classes
+        ]  # fmt: skip
+        own = [c.label for c in self.classes if c.arrivals is not None]
+        process = "a stream for every class" if own else self.arrivals.process
+        rate = "no rate said" if self.rate is None else f"{self.rate:.6g} jobs per unit of time"
+        facts = (
+            f"{self.size}, {self.order}; arrivals: {process}, {rate}; without blocking it could take {self.ideal:.6g}"
+        )
+        return notebook.framed(
+            notebook.paragraph(facts, lead=f"{self.label}:"),
+            notebook.table("", columns, rows),
+            *([notebook.paragraph(self.description, "aside")] if self.description else []),
+        )
 
     def to_toml(self) -> str:
         import tomli_w

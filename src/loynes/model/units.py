@@ -36,6 +36,8 @@ PER = {"milliseconds": "ms", "seconds": "s", "minutes": "min", "hours": "h", "da
 # Rates below or from so many jobs per unit on are shown per another one.
 FEWEST, MOST = 0.1, 1e4
 
+# Words that Python takes for numbers: whoever asks refuses them with the range that a number must have.
+NO_NUMBERS = ("nan", "inf", "infinity")
 # A text that is longer is no time.
 LONGEST = 100
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?"
@@ -85,7 +87,7 @@ def seconds_of(text: str) -> float:
 
 def time_in(text: str, unit: str | None) -> float:
     """A time in a unit; a number without one is in it already. Without a unit, a text with one means nothing."""
-    if is_plain_number(text):
+    if is_plain_number(text) or text.strip().lower().lstrip("+-") in NO_NUMBERS:
         return float(text)
     seconds = _exact_seconds(text)
     return _rounded(seconds / SECONDS[_known(text, unit)])
@@ -93,7 +95,7 @@ def time_in(text: str, unit: str | None) -> float:
 
 def rate_in(text: str, unit: str | None) -> float:
     """A rate, "30 per hour" or "30/h", in jobs per unit of time; a plain number is that already."""
-    if is_plain_number(text):
+    if is_plain_number(text) or text.strip().lower().lstrip("+-") in NO_NUMBERS:
         return float(text)
     form = _RATE.fullmatch(text) if len(text) <= LONGEST else None
     if form is None:

@@ -11,7 +11,7 @@ import loynes
 from loynes.estimate import Estimate
 from loynes.paper.densities import densities
 from loynes.paper.item import Check, Effort, Item, within
-from loynes.results.charts.drawing import COLOURS, STYLE, bands, pyplot
+from loynes.results.charts.drawing import COLOURS, bands, panels
 from loynes.results.records.sweep import Sweep
 from loynes.results.table import Table
 
@@ -182,7 +182,4 @@ def _limits(ax: Any, limits: list[float], black: bool = False) -> None:
 
 
 def _figure(rows: int, columns: int) -> Any:
-    plt = pyplot()
-    with plt.rc_context(STYLE):
-        size = (7, 4) if columns == 1 else (3.6 * columns, 3.4 * rows)
-        return plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)
+    return panels(rows, columns, (7.0, 4.0) if columns == 1 else (3.6 * columns, 3.4 * rows))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import BeforeValidator, PlainSerializer, TypeAdapter
 
+from loynes import notebook
 from loynes._version import __version__
 from loynes.errors import LoynesError, UsageError
 from loynes.model.cluster import Model
@@ -26,6 +27,7 @@ from loynes.results.table import Table
 
 if TYPE_CHECKING:
     import pandas
+    import polars
     import pyarrow
     from matplotlib.axes import Axes
 
@@ -173,6 +175,15 @@ class Result:
         table = self._with_unit(self.tidy)
         return pandas.DataFrame(list(table.rows), columns=list(table.columns))
 
+    def to_polars(self) -> polars.DataFrame:
+        """The tidy table as a data frame of polars."""
+        try:
+            import polars
+        except ImportError:
+            raise UsageError("such data frames need polars: pip install polars") from None
+        numbers = self.tidy.numbers
+        return polars.DataFrame(dict(zip(numbers.columns, numbers.cells, strict=True)), strict=False)
+
     def to_arrow(self) -> pyarrow.Table:
         """The tidy table as an Arrow table."""
         return self._with_unit(self.tidy).to_arrow()
@@ -183,6 +194,10 @@ class Result:
         if unit is None:
             return plain
         return Table(plain.title, (*plain.columns, "time_unit"), tuple((*row, unit) for row in plain.rows))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The tidy table for whoever reads Arrow: polars.DataFrame(result), pyarrow.table(result), DuckDB's queries."""
+        return self._with_unit(self.tidy).__arrow_c_stream__(requested_schema)
 
     def save(self, path: str | Path) -> None:
         """A .json, .csv, .parquet, .html, .png, .svg or .pdf file, by the ending of its path, else a run folder."""
@@ -233,7 +248,15 @@ class Result:
         return f"<{type(self).__name__} {self.title}: {self.headline}>"
 
     def _repr_html_(self) -> str:
-        return "".join(table._repr_html_() for table in self.tables)
+        """For notebooks: the answer, its tables, how it was obtained, and what a reader must know."""
+        lines = [self.setting, *self.footer.splitlines()]
+        footer = "\n".join(line for line in lines if line and line != self.headline)
+        return notebook.framed(
+            notebook.paragraph(self.headline, lead=f"{self.title}:"),
+            *(table.to_html("" if table.title == self.title else table.title) for table in self.tables),
+            *([notebook.paragraph(footer, "aside")] if footer else []),
+            *(notebook.paragraph(text, "warning", "Warning:") for text in self.warnings),
+        )
 
 
 _ADAPTERS: dict[str, TypeAdapter[Any]] = {}
@@ -278,9 +301,6 @@ def write_parquet(table: Table, path: str | Path) -> None:
 
 def read_result(path: str | Path) -> Result:
     """A result saved as .json, or the result of a run folder."""
-    # Every kind of result is registered when its module is loaded.
-    for module in pkgutil.iter_modules(records.__path__):
-        import_module(f"{records.__name__}.{module.name}")
     source = Path(path)
     timing = source / TIMING
     source = source / RESULT if source.is_dir() else source
@@ -290,11 +310,19 @@ def read_result(path: str | Path) -> Result:
             data |= json.loads(timing.read_text(encoding="utf-8"))
         if data["command"] == "sample" and "path" not in data:
             data["path"] = str(path)  # a run folder can be moved: what is in it does not say where it is
-        return _RESULTS[data["command"]].from_dict(data)
+        return result_of(data)
     except OSError as error:
         raise LoynesError(f"{source}: cannot be read: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise LoynesError(f"{source}: not a result of loynes ({error.__class__.__name__}: {error})") from None
+
+
+def result_of(data: dict[str, Any]) -> Result:
+    """The result of a document, of whichever kind it is."""
+    # Every kind of result is registered when its module is loaded.
+    for module in pkgutil.iter_modules(records.__path__):
+        import_module(f"{records.__name__}.{module.name}")
+    return _RESULTS[data["command"]].from_dict(data)
 
 
 def how_sure(confidence: float, replicas: int | None = None) -> str:

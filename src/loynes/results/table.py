@@ -7,13 +7,16 @@ import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from loynes import notebook
 from loynes.errors import UsageError
 from loynes.estimate import Estimate, number_text
 from loynes.results.quantity import Quantity
 
 if TYPE_CHECKING:
     import pyarrow
-    from rich.table import Table as RichTable
+
+# Of a table as text, where no terminal says how wide it is.
+PLAIN_WIDTH = 160
 
 
 @dataclass(frozen=True)
@@ -23,21 +26,25 @@ class Table:
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
-    spare: tuple[str, ...] = ()  # columns a narrow terminal goes without, the first to go first
+    spare: tuple[str, ...] | None = None  # columns a narrow terminal goes without; None: from the right
 
-    def to_rich(self) -> RichTable:
-        from rich import box
-        from rich.markup import escape
-        from rich.table import Table as RichTable
+    @property
+    def texts(self) -> tuple[tuple[str, ...], ...]:
+        """The cells for people."""
+        return tuple(tuple(shown(cell) for cell in row) for row in self.rows)
 
-        table = RichTable(title=escape(self.title), title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
-        for number, column in enumerate(self.columns):
-            last = number == len(self.columns) - 1
-            prose = last and any(isinstance(row[number], str) and row[number].count(" ") > 5 for row in self.rows)
-            table.add_column(escape(column), justify="left" if number == 0 or prose else "right", no_wrap=not prose)
-        for row in self.rows:
-            table.add_row(*(escape(shown(cell)) for cell in row))
-        return table
+    @property
+    def order_to_go(self) -> tuple[str, ...]:
+        """The columns a narrow terminal goes without, the first to go first.
+
+        Where the table does not say: from the right, but for the first column and the first of numbers, and at most
+        half of them, since then a block for every row tells more.
+        """
+        if self.spare is not None:
+            return tuple(name for name in self.spare if name in self.columns)
+        others = range(1, len(self.columns))
+        main = next((i for i in others if any(not isinstance(row[i], str) for row in self.rows)), 1)
+        return tuple(self.columns[i] for i in reversed(others) if i != main)[: len(self.columns) // 2]
 
     def without(self, column: str) -> Table:
         place = self.columns.index(column)
@@ -46,7 +53,7 @@ class Table:
             self.title,
             tuple(self.columns[i] for i in keep),
             tuple(tuple(row[i] for i in keep) for row in self.rows),
-            tuple(name for name in self.spare if name != column),
+            None if self.spare is None else tuple(name for name in self.spare if name != column),
         )
 
     @property
@@ -73,9 +80,22 @@ class Table:
         try:
             import pyarrow as pa
         except ImportError:
-            raise UsageError("Parquet files need pyarrow: pip install 'loynes[io]' (or write a .csv)") from None
-        columns = [_column([row[i] for row in self.rows]) for i in range(len(self.columns))]
-        return pa.table([pa.array(column) for column in columns], names=list(self.columns))
+            raise UsageError(
+                "Parquet files and Arrow tables need pyarrow: pip install 'loynes[io]' (or write a .csv)"
+            ) from None
+        return pa.table([pa.array(column) for column in self.cells], names=list(self.columns))
+
+    @property
+    def cells(self) -> list[list[Any]]:
+        """The cells by column, each of one kind: texts where numbers and texts are mixed."""
+        return [_column([row[i] for row in self.rows]) for i in range(len(self.columns))]
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Arrow's interchange: polars, pandas, DuckDB and others read the table as it is, estimates as three columns.
+
+        The protocol is that of https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html.
+        """
+        return self.numbers.to_arrow().__arrow_c_stream__(requested_schema)
 
     def to_csv(self) -> str:
         """Estimates become three columns: name, name_low, name_high."""
@@ -87,25 +107,20 @@ class Table:
         return out.getvalue()
 
     def __str__(self) -> str:
-        from rich.console import Console
+        from loynes.results.layout import as_text
 
-        console = Console(file=io.StringIO(), width=160, color_system=None)
-        console.print(self.to_rich())
-        assert isinstance(console.file, io.StringIO)
-        return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())
+        return as_text(self, PLAIN_WIDTH)
 
     def _repr_html_(self) -> str:
-        from html import escape
+        return notebook.framed(self.to_html())
 
-        head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(shown(cell))}</td>" for cell in row) + "</tr>" for row in self.rows
-        )
-        return f"<table><caption>{escape(self.title)}</caption><tr>{head}</tr>{body}</table>"
+    def to_html(self, caption: str | None = None) -> str:
+        """The table as HTML, under its title or another."""
+        return notebook.table(self.title if caption is None else caption, self.columns, self.texts)
 
 
 def _column(cells: list[Any]) -> list[Any]:
-    """Cells of one kind: texts where numbers and texts are mixed."""
+    """Texts where numbers and texts are mixed."""
     kinds = {isinstance(cell, str) for cell in cells if cell is not None}
     return [None if cell is None else str(cell) for cell in cells] if len(kinds) > 1 else cells
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import inspect
 import time
 import warnings as python_warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from loynes._version import __version__
 from loynes.errors import LoynesWarning, UsageError
 from loynes.execution.context import Context
+from loynes.execution.notebook_bar import NotebookBar, default_progress
 from loynes.execution.progress import Progress, silent
 from loynes.execution.workers import Pool
 from loynes.kernels.fingerprint import FINGERPRINT
@@ -28,7 +31,8 @@ class Ask(Generic[Answer]):
     Takes the question's options by name, and besides: `folder`, where the run is recorded as it goes, so that after an
     interruption it goes on where it was, to the same bytes; `executor`, a Dask client or any
     concurrent.futures.Executor, whose workers compute, also to the same bytes; `progress`, which is called with the
-    share of the work that is done and a text.
+    share of the work that is done and a text. In a notebook there is a bar unless something else is said; None is
+    nothing at all.
     """
 
     def __init__(self, question: type[Question], result: type[Answer]) -> None:
@@ -40,20 +44,33 @@ class Ask(Generic[Answer]):
         *values: object,
         folder: str | Path | None = None,
         executor: object = None,
-        progress: Progress = silent,
+        progress: Progress | Literal["auto"] | None = "auto",
         **options: object,
     ) -> Answer:
         subject = values[0] if values else options.get(self.question.positional[0], options.get("trace"))
         question = question_for(self.question, subject)
         if question is not self.question and "model" in options:
             options["trace"] = options.pop("model")
-        result: Any = ask(question.of(*values, **options), folder=folder, executor=executor, progress=progress)
+        asked = question.of(*values, **options)
+        with _told(progress) as watch:
+            result: Any = ask(asked, folder=folder, executor=executor, progress=watch)
         for text in result.warnings:
             python_warnings.warn(text, LoynesWarning, stacklevel=2)
         return result  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         return f"<loynes.{self.__name__}{self.__signature__}>"
+
+
+@contextmanager
+def _told(progress: Progress | Literal["auto"] | None) -> Iterator[Progress]:
+    """Who is told of the progress; a notebook's bar is taken away in the end, however it ends."""
+    watch = default_progress() if progress == "auto" else progress or silent
+    try:
+        yield watch
+    finally:
+        if isinstance(watch, NotebookBar):
+            watch.close()
 
 
 def _signature(question: type[Question], result: type[Result]) -> inspect.Signature:
@@ -68,7 +85,11 @@ def _signature(question: type[Question], result: type[Result]) -> inspect.Signat
         )
         for name, field in named
     ]
-    ways = {"folder": (None, "str | Path | None"), "executor": (None, "object"), "progress": (silent, Progress)}
+    ways = {
+        "folder": (None, "str | Path | None"),
+        "executor": (None, "object"),
+        "progress": ("auto", "Progress | Literal['auto'] | None"),
+    }
     parameters += [kinds(n, kinds.KEYWORD_ONLY, default=d, annotation=a) for n, (d, a) in ways.items()]
     return inspect.Signature(parameters, return_annotation=result)
 
@@ -98,7 +119,9 @@ def answered(question: Question, context: Context, folder: Path | None = None) -
     return result
 
 
-def resume(folder: str | Path, *, executor: object = None, progress: Progress = silent) -> Result:
+def resume(
+    folder: str | Path, *, executor: object = None, progress: Progress | Literal["auto"] | None = "auto"
+) -> Result:
     """The result of a run folder: read, if the run was complete; else computed from where it was stopped.
 
     The result is the same, to the last byte, as that of a run that was never stopped. A folder of another version of
@@ -117,4 +140,5 @@ def resume(folder: str | Path, *, executor: object = None, progress: Progress = 
             )
     model = {} if asked["model"] is None else {"model": asked["model"]}
     question = questions()[asked["command"]].of(**model, **asked["options"])
-    return ask(question, folder=folder, executor=executor, progress=progress)
+    with _told(progress) as watch:
+        return ask(question, folder=folder, executor=executor, progress=watch)

@@ -49,43 +49,67 @@ LONGEST_NAME = 28
 
 def draw(chart: Chart, ax: Axes | None = None) -> Axes:
     """A chart on the axes given, or on new ones; returns the axes."""
-    size = (7.0, 4.0)
-    if isinstance(chart, Parts):
-        size = (7.0, 1.5 + 0.75 * len(chart.bars))
-    elif isinstance(chart, Rows) and chart.bars:
-        size = (7.0, 1.2 + 0.26 * max(len(chart.drawn), 4))
-    ax = axes(ax, figsize=size)
+    ax = axes(ax, _size(chart))
     _draw(chart, ax)
     return ax
 
 
+def _size(chart: Chart) -> tuple[float, float]:
+    if isinstance(chart, Parts):
+        return 7.0, 1.5 + 0.75 * len(chart.bars)
+    if isinstance(chart, Rows) and chart.bars:
+        return 7.0, 1.2 + 0.26 * max(len(chart.drawn), 4)
+    return 7.0, 4.0
+
+
 def picture(result: Result, ax: Axes | None = None, **options: object) -> Axes:
     """The first of a result's charts, which is its picture; options are those of the function that makes them."""
+    return draw(_first_chart(result, **options), ax)
+
+
+def _first_chart(result: Result, **options: object) -> Chart:
     charts = charts_of(result, **options)
     if not charts:
         raise UsageError("there is nothing to draw in this result")
-    return draw(charts[0], ax)
+    return charts[0]
 
 
 def save_picture(result: Result, path: str | Path) -> None:
-    """A result's picture as a .png, .svg or .pdf file, the same bytes for the same result."""
-    plt = pyplot()
+    """A result's picture as a .png, .svg or .pdf file, the same bytes for the same result.
+
+    The figure is none of pyplot's, so that no backend is chosen for it and a notebook does not show it.
+    """
+    rc_context = pyplot().rc_context
+    from matplotlib.figure import Figure
+
     ending = Path(path).suffix.lower().removeprefix(".")
-    with plt.rc_context(STYLE | {"backend": "agg"}), whole_file(path) as draft:
-        figure: Any = picture(result).figure
+    chart = _first_chart(result)
+    with rc_context(STYLE), whole_file(path) as draft:
+        figure = Figure(figsize=_size(chart), layout="constrained")
+        _draw(chart, figure.subplots())
         dateless = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(ending)
         figure.savefig(draft, dpi=150, format=ending, metadata=dateless)
-        plt.close(figure)
 
 
-def axes(ax: Axes | None = None, **options: object) -> Axes:
+def axes(ax: Axes | None = None, size: tuple[float, float] = (7.0, 4.0)) -> Axes:
     """The axes given, or new ones in the house's style."""
-    plt = pyplot()
+    pyplot()
     if ax is not None:
         return ax
-    with plt.rc_context(STYLE):
-        made: Axes = plt.subplots(**{"figsize": (7, 4), "layout": "constrained"} | options)[1]
+    made: Axes = panels(1, 1, size)[1][0][0]
     return made
+
+
+def panels(rows: int, columns: int, size: tuple[float, float]) -> tuple[Any, Any]:
+    """A new figure, and its axes by row and column, in the house's style.
+
+    The figure is made before the style is set: the first figure of a program chooses its backend, and what that sets,
+    a notebook's interactive mode among it, would be undone with the style.
+    """
+    plt = pyplot()
+    figure = plt.figure(figsize=size, layout="constrained")
+    with plt.rc_context(STYLE):
+        return figure, figure.subplots(rows, columns, squeeze=False)
 
 
 def pyplot() -> ModuleType:

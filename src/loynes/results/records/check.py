@@ -80,7 +80,7 @@ class Check(Result):
             for c in self.model.classes
         )
         columns = ("class", "need", "probability", "law", "mean", "cv", "moments", "work")
-        return Table(self.title, columns, rows)
+        return Table(self.title, columns, rows, ("moments", "cv", "law", "probability"))
 
     def _share(self, job_class: JobClass) -> float:
         """The part of the (bottleneck's) work that the class brings."""

@@ -71,7 +71,7 @@ class Comparison(Result):
         for name, one in ((ALL_JOBS, self.overall), *self.classes.items()):
             waits = (*one.means, *(one.wait[stat] for stat in ("mean", "p50", "p95", "p99")))
             rows.append((name, *map(self.in_time, waits), one.no_wait))
-        return Table(self.title, columns, tuple(rows), ("p50", "p99"))
+        return Table(self.title, columns, tuple(rows), ("p50", "p99", "no wait", "p95"))
 
     @property
     def system_summary(self) -> Table:

@@ -142,7 +142,7 @@ class Exact(Result):
                 "no wait",
                 *(f"wait > {key_text(x) if self.time_unit is None else self.time_words(x)}" for x in tails),
             ]
-        return Table("classes", tuple(columns), tuple(rows))
+        return Table("classes", tuple(columns), tuple(rows), ("variance", "saturated rate", "need"))
 
     @property
     def tail_summary(self) -> Table:

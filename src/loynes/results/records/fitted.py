@@ -144,7 +144,7 @@ class FittedModel(Result):
             for name, log in self.replayed.items()
         ]
         columns = ("class", "need", "probability", "mean service", "cv", "mean wait, replayed", "mean wait, model")
-        return Table(self.title, columns, tuple(rows))
+        return Table(self.title, columns, tuple(rows), ("cv", "probability", "mean service", "need"))
 
     def _modelled(self, name: str) -> Any:
         return self.why if self.modelled is None else self.modelled[name]
@@ -175,7 +175,8 @@ class FittedModel(Result):
             result = "accepted" if one.accepted else one.why or f"{one.missed} of {len(one.checks + one.whole)} missed"
             rows.append((one.process, *(cells or ["-"] * len(tested)), result))
         columns = ("arrivals", *(check.name for check in tested), "result")
-        return Table(f"{self.verdict}; tested under {self.policy} on weeks not seen (* outside)", columns, tuple(rows))
+        title = f"{self.verdict}; tested under {self.policy} on weeks not seen (* outside)"
+        return Table(title, columns, tuple(rows), tuple(reversed(columns[2:-1])))
 
     @property
     def tidy(self) -> Table:

@@ -71,7 +71,7 @@ class LogCases(Result):
                 interval_text(waits.wait.p95, size), interval_text(waits.no_wait), interval_text(system.utilization),
             ))  # fmt: skip
         columns = ("case", "mean wait", "minus the first", "p95", "no wait", "utilization")
-        return Table(self.title, columns, tuple(rows), ("utilization", "no wait"))
+        return Table(self.title, columns, tuple(rows), ("utilization", "no wait", "p95"))
 
     @property
     def classes_summary(self) -> Table:
@@ -81,7 +81,7 @@ class LogCases(Result):
         for name in names:
             waits = [case.result.classes.get(name) for case in self.cases]
             rows.append((name, *("-" if one is None else interval_text(one.wait.mean, self.unit[0]) for one in waits)))
-        return Table("mean waits by class", ("class", *(case.name for case in self.cases)), tuple(rows))
+        return Table("mean waits by class", ("class", *(case.name for case in self.cases)), tuple(rows), ())
 
     @property
     def tables(self) -> list[Table]:

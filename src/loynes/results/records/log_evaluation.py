@@ -97,7 +97,7 @@ class LogEvaluation(Result):
         }  # fmt: skip
         size, unit = self.unit
         rows = tuple((name, *(x / size for x in vars(one.wait.mean).values())) for name, one in values.items())
-        return Table(f"how sure the mean wait is ({unit})", ("interval", "mean wait", "low", "high"), rows)
+        return Table(f"how sure the mean wait is ({unit})", ("interval", "mean wait", "low", "high"), rows, ())
 
     @property
     def objectives_summary(self) -> Table:

@@ -83,7 +83,7 @@ class PolicyComparison(Result):
             rows.append((point.load, self.in_rate(point.rate), point.policy, *cells, note))
         columns = ("load", "rate", "policy", "mean wait", f"minus {self.baseline}", "p95", "p99", "utilization",
                    "hol loss", "note")  # fmt: skip
-        table = Table(self.title, columns, tuple(rows), ("p99", "utilization", "rate"))
+        table = Table(self.title, columns, tuple(rows), ("p99", "utilization", "rate", "hol loss", "p95"))
         return table if any(row[-1] for row in rows) else table.without("note")
 
     @property

@@ -154,7 +154,8 @@ class Replay(Result):
             beside = np.nan if (log := recorded.get(name)) is None else self.in_time(log.mean)
             rows.append((name, waits.need_text, str(waits.jobs), mean, beside, *others))
         columns = ("class", "need", "jobs", "mean wait", "recorded", "p50", "p95", "p99", "no wait", "mean response")
-        return Table(self.title, columns, tuple(rows), ("p50", "mean response", "p99", "need", "no wait"))
+        spare = ("p50", "mean response", "p99", "need", "no wait", "jobs", "p95")
+        return Table(self.title, columns, tuple(rows), spare)
 
     @property
     def system_summary(self) -> Table:
@@ -171,7 +172,9 @@ class Replay(Result):
     @property
     def series_summary(self) -> Table:
         columns = ("from", "to", "busy servers", "utilization", "hol loss", "jobs waiting")
-        return Table("in windows of time (seconds)", columns, tuple(zip(*vars(self.series).values(), strict=True)))
+        spare = ("utilization", "to", "hol loss")
+        rows = tuple(zip(*vars(self.series).values(), strict=True))
+        return Table("in windows of time (seconds)", columns, rows, spare)
 
     @property
     def tables(self) -> list[Table]:

@@ -55,7 +55,9 @@ class Simulation(Result):
             name: wait_columns(one, self.time_unit) | {"slowdown": self.slowdown[name]} for name, one in waits.items()
         }
         cells = tuple((name, *row.values()) for name, row in rows.items())
-        return Table(self.title, ("class", *rows[ALL_JOBS]), cells, ("p50", "p99", "slowdown"))
+        return Table(
+            self.title, ("class", *rows[ALL_JOBS]), cells, ("p50", "p99", "slowdown", "mean response", "no wait")
+        )
 
     @property
     def system_summary(self) -> Table:
@@ -70,7 +72,9 @@ class Simulation(Result):
              m.jobs_in_system, m.busy_servers, m.hol_loss)
             for m in self.moments
         )  # fmt: skip
-        return Table(f"over time, from {self.start}", columns, rows, ("p50", "jobs in system"))
+        return Table(
+            f"over time, from {self.start}", columns, rows, ("p50", "jobs in system", "hol loss", "p95", "busy servers")
+        )
 
     @property
     def scenario_summary(self) -> Table:
