@@ -1,4 +1,7 @@
-"""The command line as a user meets it: output, JSON, files, errors and exit codes, each in a process of its own."""
+"""The command line as a user meets it: output, JSON, files, errors and exit codes, in processes of their own.
+
+Refusals that differ in what is said alone are asked of `main` itself, one of each kind in a process.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from typing import Any
 import pytest
 
 import loynes
+from loynes.cli.app import main
 
 QUICK = ("--samples", "2000")
 
@@ -30,11 +34,22 @@ def ok(*arguments: str, cwd: Path | None = None) -> str:
 def refused(code: int, *arguments: str, cwd: Path | None = None) -> str:
     """Exactly one line on standard error, nothing on standard output."""
     done = run(*arguments, cwd=cwd)
-    assert done.returncode == code, (done.returncode, done.stderr)
-    assert done.stdout == ""
-    assert done.stderr.count("\n") == 1, done.stderr
-    assert "Traceback" not in done.stderr
-    return done.stderr
+    return one_line(code, done.returncode, done.stdout, done.stderr)
+
+
+def one_line(expected: int, code: object, out: str, said: str) -> str:
+    assert code == expected, (code, said)
+    assert out == ""
+    assert said.count("\n") == 1, said
+    assert "Traceback" not in said
+    return said
+
+
+def refused_here(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The same of `main` in this process, which saves a start of Python for each of many."""
+    with pytest.raises(SystemExit) as stopped:
+        main(list(arguments))
+    return one_line(2, stopped.value.code, *capsys.readouterr())
 
 
 def leaves(tree: Any) -> list[dict[str, Any]]:
@@ -209,10 +224,13 @@ GOOD_CLASS = '[[classes]]\nneed = 1\nprobability = 1\nservice = { law = "exponen
         ("", "is missing"),
     ],
 )
-def test_bad_model_files(content: str, said: str, tmp_path: Path) -> None:
+def test_bad_model_files(
+    content: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "bad.toml").write_text(content)
+    monkeypatch.chdir(tmp_path)
     for command in (("check",), ("evaluate", "--rate", "1", "-o", "out.json"), ("stability", "-o", "out.json")):
-        text = refused(2, command[0], "bad.toml", *command[1:], cwd=tmp_path)
+        text = refused_here(capsys, command[0], "bad.toml", *command[1:])
         assert text.startswith("loynes: bad.toml: ")
         assert said in text
     assert [p.name for p in tmp_path.iterdir()] == ["bad.toml"]
@@ -256,9 +274,25 @@ def test_unstable(tmp_path: Path) -> None:
         (("--rate", "1", "-o", "r.toml"), "results are written to"),
     ],
 )
-def test_bad_options(options: tuple[str, ...], said: str, tmp_path: Path) -> None:
-    assert said in refused(2, "evaluate", "five-class-exponential", *options, cwd=tmp_path)
+def test_bad_options(
+    options: tuple[str, ...],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert said in refused_here(capsys, "evaluate", "five-class-exponential", *options)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_refusals_of_a_process(tmp_path: Path) -> None:
+    """A wrong file and a wrong option: the exit code and the line that a shell gets."""
+    (tmp_path / "bad.toml").write_text("this is not TOML")
+    assert "not valid TOML" in refused(2, "stability", "bad.toml", "-o", "out.json", cwd=tmp_path)
+    out = ("--rate", "1", "-o", "nowhere/r.json")
+    assert "folder nowhere does not exist" in refused(2, "evaluate", "five-class-exponential", *out, cwd=tmp_path)
+    assert [p.name for p in tmp_path.iterdir()] == ["bad.toml"]
 
 
 def test_interrupt(tmp_path: Path) -> None:
