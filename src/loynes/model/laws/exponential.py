@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import Field, model_validator
 
+from loynes.arrays import Array
 from loynes.model.fields import Count, Positive, Probability, check_sum_to_one, either, one_of
-from loynes.model.laws.law import Array, Law, at_least_zero
+from loynes.model.laws.law import Law, at_least_zero
 from loynes.model.laws.phases import Phases
 from loynes.model.laws.recipes import Recipe
 
