@@ -25,7 +25,7 @@ $(READY_DEV): pyproject.toml | $(VENV)/bin/python
 	@touch $(READY) $@
 
 test: $(READY_DEV)  ## every test that needs no GPU
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto  # a worker a core: threads of theirs would wait for each other
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal  # a worker a core: threads of theirs would wait for each other
 
 check: $(READY_DEV)  ## style, types, import direction
 	$(BIN)/ruff check .

@@ -1,8 +1,10 @@
-"""The command line as a user meets it: output, JSON, files, errors and exit codes, each in a process of its own."""
+"""The command line as a user meets it: output, JSON, files, errors and exit codes, in processes of their own.
+
+Refusals that differ in what is said alone are asked of `main` itself, one of each kind in a process.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 import signal
@@ -33,11 +35,22 @@ def ok(*arguments: str, cwd: Path | None = None) -> str:
 def refused(code: int, *arguments: str, cwd: Path | None = None) -> str:
     """Exactly one line on standard error, nothing on standard output."""
     done = run(*arguments, cwd=cwd)
-    assert done.returncode == code, (done.returncode, done.stderr)
-    assert done.stdout == ""
-    assert done.stderr.count("\n") == 1, done.stderr
-    assert "Traceback" not in done.stderr
-    return done.stderr
+    return one_line(code, done.returncode, done.stdout, done.stderr)
+
+
+def one_line(expected: int, code: object, out: str, said: str, most: int = 1) -> str:
+    assert code == expected, (code, said)
+    assert out == ""
+    assert 1 <= said.count("\n") <= most, said
+    assert "Traceback" not in said
+    return said
+
+
+def refused_here(capsys: pytest.CaptureFixture[str], *arguments: str, most: int = 1) -> str:
+    """The same of `main` in this process, which saves a start of Python for each of many."""
+    with pytest.raises(SystemExit) as stopped:
+        main(list(arguments))
+    return one_line(2, stopped.value.code, *capsys.readouterr(), most)
 
 
 def leaves(tree: Any) -> list[dict[str, Any]]:
@@ -212,13 +225,13 @@ GOOD_CLASS = '[[classes]]\nneed = 1\nprobability = 1\nservice = { law = "exponen
         ("", "is missing"),
     ],
 )
-def test_bad_model_files(content: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_model_files(
+    content: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "bad.toml").write_text(content)
+    monkeypatch.chdir(tmp_path)
     for command in (("check",), ("evaluate", "--rate", "1", "-o", "out.json"), ("stability", "-o", "out.json")):
-        with contextlib.chdir(tmp_path), pytest.raises(SystemExit) as end:
-            main([command[0], "bad.toml", *command[1:]])
-        out, text = capsys.readouterr()
-        assert (end.value.code, out) == (2, "")
+        text = refused_here(capsys, command[0], "bad.toml", *command[1:], most=9)
         assert all(re.match(r"loynes: bad.toml( line \d+)?: ", line) for line in text.splitlines())
         assert said in text
     assert [p.name for p in tmp_path.iterdir()] == ["bad.toml"]
@@ -273,9 +286,25 @@ def test_unstable(tmp_path: Path) -> None:
         (("--rate", "1", "-o", "r.toml"), "results are written to"),
     ],
 )
-def test_bad_options(options: tuple[str, ...], said: str, tmp_path: Path) -> None:
-    assert said in refused(2, "evaluate", "five-class-exponential", *options, cwd=tmp_path)
+def test_bad_options(
+    options: tuple[str, ...],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert said in refused_here(capsys, "evaluate", "five-class-exponential", *options)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_refusals_of_a_process(tmp_path: Path) -> None:
+    """A wrong file and a wrong option: the exit code and the line that a shell gets."""
+    (tmp_path / "bad.toml").write_text("this is not TOML")
+    assert "not valid TOML" in refused(2, "stability", "bad.toml", "-o", "out.json", cwd=tmp_path)
+    out = ("--rate", "1", "-o", "nowhere/r.json")
+    assert "folder nowhere does not exist" in refused(2, "evaluate", "five-class-exponential", *out, cwd=tmp_path)
+    assert [p.name for p in tmp_path.iterdir()] == ["bad.toml"]
 
 
 def test_interrupt(tmp_path: Path) -> None:

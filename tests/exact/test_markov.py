@@ -150,6 +150,7 @@ def test_variances_by_another_way(name: str) -> None:
     assert [one.variance for one in found.classes.values()] == pytest.approx(RECURSION[name], rel=1e-10)
 
 
+@pytest.mark.usefixtures("without_response_percentiles")
 @pytest.mark.parametrize("name", SMALL)
 def test_against_the_sandwich(name: str) -> None:
     """Means, variances, tails and P(no wait) of every class, and HOL loss, lie in the sampled intervals."""

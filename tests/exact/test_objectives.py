@@ -105,7 +105,7 @@ def test_none_at_all() -> None:
 def test_verdicts(low: float, high: float, most: int, least: int) -> None:
     value = Estimate(0.5 * (low + high), low, high)
     assert read("mean(wait) <= 2").met_by(value) == most
-    falls = Objective("no_wait >= 2", read("no_wait >= 1").metric, "", 2.0)
+    falls = Objective("no_wait >= 2", read("no_wait >= 1").metric, "", bound=2.0)
     assert falls.at_least
     assert not read("mean(wait) <= 2").at_least
     assert falls.met_by(value) == least

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 import loynes
+from loynes.arrays import Array
 from loynes.errors import ModelError
 from loynes.inputs.jobs import draw, services
 from loynes.inputs.tables import TABLE, job_table
@@ -18,7 +19,6 @@ from loynes.kernels.cpu.jobs import draw_block, new_block
 from loynes.kernels.reference import BLOCK
 from loynes.model import Mixture, Model, laws
 from loynes.model.fields import NonNegative, Positive
-from loynes.model.laws.law import Array
 from support import SURE, assert_holds, single
 
 TRIANGULAR = {"law": "triangular", "low": 0.5, "mode": 1.0, "high": 3.0}

@@ -83,7 +83,7 @@ def test_one_server(name: str) -> None:
     assert mean.low <= expected <= mean.high
     # Long enough a past, so that a first agreement is hardly ever an accident.
     past = loynes.evaluate(
-        single(arrivals), rate=RATE, method="backward", samples=8000, initial_length=2048, confidence=0.999, seed=6
+        single(arrivals), rate=RATE, method="backward", samples=4000, initial_length=2048, confidence=0.999, seed=6
     ).overall.wait.mean
     assert past.low <= expected <= past.high
 

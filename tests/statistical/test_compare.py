@@ -20,7 +20,7 @@ from scipy.stats import binom
 
 import loynes
 from loynes.estimate import Estimate, student
-from loynes.estimators import chains, pairs
+from loynes.estimators import pairs
 from loynes.model import Model, load
 
 REPETITIONS = 200
@@ -125,11 +125,10 @@ def without_a_class() -> Case:
 
 
 @pytest.fixture(autouse=True)
-def fewer_percentiles(monkeypatch: pytest.MonkeyPatch) -> None:
+def fewer_percentiles(without_response_percentiles: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """They take longer than all the rest of so small a run: of differences one is kept, of the two runs' responses,
     of which no difference is made, none."""
     monkeypatch.setattr(pairs, "PERCENTILES", (0.9,))
-    monkeypatch.setattr(chains._Waits, "_response_percentiles", lambda *_: [Estimate.exact(0.0)] * 4)
 
 
 @pytest.mark.parametrize("case", [a_class_gets_faster, a_server_less_and_another_law, without_a_class])

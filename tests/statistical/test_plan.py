@@ -62,10 +62,12 @@ def test_no_smaller_cluster_meets_it(model: str, rate: float, slo: str) -> None:
     (objective,) = objectives_of([slo], [c.label for c in loynes.load(model).classes])
     answer = None
     for servers in range(15, int(found.answer) + 3):
-        one = loynes.evaluate(
-            loynes.load(model, [f"servers={servers}"]), rate=rate, precision=0.02, exceeds=objective.exceeds, seed=77
-        )
-        verdict = objective.met_by(objective.value(one))
+        changed, verdict = loynes.load(model, [f"servers={servers}"]), 0
+        for precision in (0.1, 0.02):  # far from its bound a short run can tell
+            one = loynes.evaluate(changed, rate=rate, precision=precision, exceeds=objective.exceeds, seed=77)
+            verdict = verdict or objective.met_by(objective.value(one))
+            if verdict:
+                break
         assert verdict != 0  # nothing so near its bound that this could not tell
         if verdict == 1 and answer is None:
             answer = servers

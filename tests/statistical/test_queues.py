@@ -64,7 +64,7 @@ def test_mmc(servers: int, load: float) -> None:
     # With many servers and needs of 1 the majorant is loose and its burn-in long: the largest case goes from empty.
     method = "sandwich" if servers < 200 else "forward"
     result = loynes.evaluate(
-        single(EXPONENTIAL, servers), rate=load * servers, samples=3_000_000, confidence=SURE, method=method
+        single(EXPONENTIAL, servers), rate=load * servers, samples=1_500_000, confidence=SURE, method=method
     )
     waiting = erlang_c(servers, load * servers)
     assert_holds(waiting / (servers * (1 - load)), result.overall.wait.mean, 0.12)
@@ -80,9 +80,9 @@ def test_mg1(law: str) -> None:
     rate = 0.6 / service.mean
     # Heavy tails have no certificate; the chain from empty has long forgotten it here.
     method = "sandwich" if service.light_tail else "forward"
-    result = loynes.evaluate(model, rate=rate, samples=3_000_000, confidence=SURE, method=method)
+    result = loynes.evaluate(model, rate=rate, samples=1_000_000, confidence=SURE, method=method)
     second = service.variance + service.mean**2
-    assert_holds(rate * second / (2 * (1 - 0.6)), result.overall.wait.mean, 0.1)
+    assert_holds(rate * second / (2 * (1 - 0.6)), result.overall.wait.mean, 0.03)
     assert_holds(0.4, result.overall.no_wait, 0.02)
 
 
@@ -92,12 +92,12 @@ def test_md1_busy() -> None:
     assert_holds(0.7 * 0.9 / 0.2, result.overall.wait.mean, 0.06)
 
 
-ONE_OR_ALL = {1: 3.7523494, 2: 8.5944007, 3: 14.932306, 4: 23.490975, 5: 35.586642, 6: 53.857604, 7: 84.464384}
+ONE_OR_ALL = {1: 3.7523494, 2: 8.5944007, 4: 23.490975, 5: 35.586642, 7: 84.464384}
 
 
-@pytest.mark.parametrize("tenth", sorted(ONE_OR_ALL))
+@pytest.mark.parametrize("tenth", [1, 4, 7])
 def test_one_or_all(tenth: int) -> None:
-    """The exact mean waits of 256 servers with needs 1 and 256, at loads 0.1 to 0.7."""
+    """The exact mean waits of 256 servers with needs 1 and 256, at low, middle and high load."""
     result = loynes.evaluate("one-or-all", rate=tenth * 0.1 * 20.448071666, precision=0.08, confidence=SURE)
     assert_holds(ONE_OR_ALL[tenth], result.overall.wait.mean, 0.085)
 

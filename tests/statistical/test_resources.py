@@ -57,7 +57,10 @@ def test_threshold(name: str) -> None:
 def test_waits(name: str, method: str) -> None:
     model = SMALL[name]
     exact = loynes.exact(model, load=0.7)
-    found = loynes.evaluate(model, load=0.7, method=method, precision=0.03, confidence=0.999)
+    # A perfect sample costs a past of its own; the sandwich is cheap.
+    precision = 0.03 if method == "sandwich" else 0.05
+    found = loynes.evaluate(model, load=0.7, method=method, precision=precision, confidence=0.999)
+    assert found.overall.wait.mean.relative <= 1.1 * precision
     for c in model.classes:
         mean = found.classes[c.label].wait.mean
         assert mean.low <= exact.classes[c.label].mean <= mean.high, c.label

@@ -150,7 +150,7 @@ def test_waits_and_responses_against_a_run_of_its_own() -> None:
     expected, error = np.mean(seen, axis=0), np.std(seen, axis=0, ddof=1) / math.sqrt(len(seen))
     with pytest.warns(loynes.LoynesWarning, match="jobs of a session are alike, and"):
         chains = loynes.evaluate(model, precision=0.01, seed=7)
-    samples = loynes.evaluate(model, method="backward", samples=20_000, initial_length=2048, seed=8)
+    samples = loynes.evaluate(model, method="backward", samples=8_000, initial_length=2048, seed=8)
     events = loynes.simulate(model, policy="fcfs", jobs=50_000, replicas=32, seed=9)
     for found in (chains, samples, events):
         by_class = [found.classes[name].wait.mean for name in ("small", "big")]

@@ -24,8 +24,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from loynes.arrays import Array
 from loynes.estimate import Estimate, mean_of, variance_from
 from loynes.estimators import chains as from_chains
 from loynes.estimators.chains import Mixture, mixture_of
@@ -34,7 +34,6 @@ from loynes.inputs.tables import Needs
 from loynes.kernels.tally import Tally
 from loynes.model.cluster import Model
 
-Array = NDArray[np.float64]
 # Of chains from below and of chains from above, on the same jobs.
 Sides = tuple[Tally, Tally]
 

@@ -20,15 +20,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from loynes.arrays import Array
 from loynes.estimate import Estimate, half_width, mean_of, probability_from, skewness_extension, student, variance_from
 from loynes.estimators.measures import PERCENTILES, Measures, Spread, Waits, system_of
 from loynes.inputs.tables import Needs
 from loynes.kernels.tally import Tally, bin_edges
 from loynes.model.cluster import Model
-
-Array = NDArray[np.float64]
 
 # Replicas for each number of a regression, at least.
 LEAST_PER_CONTROL = 8

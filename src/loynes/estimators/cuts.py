@@ -17,9 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
-
+from loynes.arrays import Array
 from loynes.estimate import Estimate, mean_of
 from loynes.estimators.brackets import idled
 from loynes.estimators.chains import Mixture, mixture_of
@@ -27,8 +25,6 @@ from loynes.estimators.measures import Measures, System, Waits, system_of
 from loynes.inputs.tables import Needs
 from loynes.kernels.tally import Tally
 from loynes.model.cluster import Model
-
-Array = NDArray[np.float64]
 
 
 def measures(

@@ -14,6 +14,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.arrays import Array
 from loynes.estimate import Estimate, mean_of
 from loynes.estimators import chains as from_chains
 from loynes.estimators.measures import Measures
@@ -21,7 +22,6 @@ from loynes.estimators.pairs import ChainTallies
 from loynes.kernels.engine import SlopeSums
 from loynes.kernels.tally import Tally
 
-Array = NDArray[np.float64]
 # Of replicas, each left out once: an interval of so many has nearly the normal factor.
 GROUPS = 32
 

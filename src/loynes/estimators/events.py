@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from loynes.arrays import Array, Ints
 from loynes.errors import UsageError
 from loynes.estimate import Estimate, mean_of, probability_from
 from loynes.estimators.chains import spread_of
-from loynes.estimators.measures import ALL_JOBS, Moment, Resource, System, Waits
+from loynes.estimators.measures import ALL_JOBS, Moment, Resource, System, Waits, system_from
 from loynes.kernels.events.engine import ReplicaRecord
 from loynes.kernels.events.loop import (
     ENDED,
@@ -25,8 +25,6 @@ from loynes.kernels.events.loop import (
 )
 from loynes.kernels.tally import Tally
 from loynes.model.cluster import Model
-
-Array = NDArray[np.float64]
 
 # Jobs that arrive within so many mean gaps of a moment tell the wait then.
 SOON = 10.0
@@ -94,16 +92,7 @@ def system(model: Model, replicas: list[ReplicaRecord], confidence: float) -> Sy
         lost = mean_of(over[:, KINDS + 2 * place + 1], confidence).within(0.0, units)
         idle = Estimate(units - busy.estimate, units - busy.high, units - busy.low)
         kinds[kind] = Resource(busy, busy.scaled(1.0 / units), idle, lost)
-    scarce = kinds[model.kinds[model.bottleneck]]
-    return System(
-        busy_servers=scarce.busy,
-        utilization=scarce.utilization,
-        idle_servers=scarce.idle,
-        hol_loss=scarce.hol_loss,
-        jobs_in_system=mean_of(over[:, PRESENT], confidence),
-        jobs_waiting=mean_of(over[:, WAITING], confidence),
-        resources=kinds if model.resources else {},
-    )
+    return system_from(model, kinds, mean_of(over[:, PRESENT], confidence), mean_of(over[:, WAITING], confidence))
 
 
 def moments(
@@ -143,7 +132,7 @@ def _spread(waits: list[Array], confidence: float) -> tuple[Estimate, Estimate, 
     return mean, quantiles[0], quantiles[1]
 
 
-def _ratio(sums: Array, counts: NDArray[np.int64], confidence: float) -> Estimate:
+def _ratio(sums: Array, counts: Ints, confidence: float) -> Estimate:
     """Sums in all over jobs in all, linearised: not the mean of the replicas' means, in which few jobs count more."""
     ratio = sums.sum() / counts.sum()
     return mean_of(ratio + (sums - ratio * counts) / counts.mean(), confidence)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from loynes.arrays import Array, Ints
 from loynes.estimate import Estimate
 from loynes.estimators.measures import PERCENTILES, Spread, System, Waits
-
-Array = NDArray[np.float64]
 
 
 def spread_of(values: Array) -> Spread:
@@ -48,7 +46,7 @@ def average_in_windows(begin: Array, end: Array, weight: Array, edges: Array) ->
     last = np.clip(np.searchsorted(edges, end, side="left") - 1, first, count - 1)
     one = first == last
 
-    def total(place: NDArray[np.int64], amount: Array) -> Array:
+    def total(place: Ints, amount: Array) -> Array:
         return np.bincount(place, amount, minlength=count + 1).astype(np.float64)
 
     inside = total(first[one], weight[one] * (end[one] - begin[one]))

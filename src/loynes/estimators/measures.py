@@ -135,13 +135,18 @@ def system_of(
             idle=Estimate.exact(units - busy),
             hol_loss=loss.scaled(rate).within(0.0, units - busy),
         )
+    return system_from(model, kinds, response.scaled(rate), wait.scaled(rate))
+
+
+def system_from(model: Model, kinds: dict[str, Resource], in_system: Estimate, waiting: Estimate) -> System:
+    """Servers are those of the scarcest kind; all kinds are listed where there are several."""
     scarce = kinds[model.kinds[model.bottleneck]]
     return System(
         busy_servers=scarce.busy,
         utilization=scarce.utilization,
         idle_servers=scarce.idle,
         hol_loss=scarce.hol_loss,
-        jobs_in_system=response.scaled(rate),
-        jobs_waiting=wait.scaled(rate),
+        jobs_in_system=in_system,
+        jobs_waiting=waiting,
         resources=kinds if model.resources else {},
     )

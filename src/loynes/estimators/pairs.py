@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.arrays import Array
 from loynes.estimate import Estimate, half_width, mean_of
 from loynes.estimators.brackets import loss_columns
 from loynes.estimators.measures import PERCENTILES
@@ -21,7 +22,6 @@ from loynes.inputs.tables import Needs
 from loynes.kernels.tally import Tally, bin_edges
 from loynes.model.cluster import Model
 
-Array = NDArray[np.float64]
 GROUPS = 16
 
 

@@ -25,13 +25,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from loynes.arrays import Array
 from loynes.estimate import Estimate, mean_of
 from loynes.estimators.measures import Measures, Resource, Spread, System, Waits
 from loynes.kernels.events.recorded import BUSY, COUNT, EXCEEDS, LINE, NONE, RANKS, RESPONSE, THERE, WAIT, RecordedState
-
-Array = NDArray[np.float64]
 
 # See above.
 WIDER = 1.25
@@ -101,11 +99,6 @@ class Quantity:
 
 
 Estimator = Callable[[Quantity], Estimate]
-
-
-def own_value(quantity: Quantity) -> Estimate:
-    """In the log itself."""
-    return Estimate.exact(quantity.value)
 
 
 def monte_carlo(confidence: float) -> Estimator:

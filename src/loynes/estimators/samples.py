@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from loynes.arrays import Array, Ints
 from loynes.estimate import Estimate, mean_of, probability_from, proportion_of, quantile_of, variance_from
 from loynes.estimators.measures import PERCENTILES, Measures, Spread, Waits, system_of
 from loynes.estimators.workloads import SampledWaits
@@ -16,8 +16,6 @@ from loynes.inputs.jobs import services
 from loynes.inputs.philox import STREAM_RESPONSE, long_uniform, short_uniform, words
 from loynes.inputs.tables import JobTable
 from loynes.model.cluster import Model
-
-Array = NDArray[np.float64]
 
 
 def measures(
@@ -76,7 +74,7 @@ def _overall(
     model: Model,
     table: JobTable,
     sampled: SampledWaits,
-    own: NDArray[np.int64],
+    own: Ints,
     seed: int,
     confidence: float,
     exceeds: tuple[float, ...],
@@ -138,7 +136,7 @@ def _class_weights(model: Model, sampled: SampledWaits) -> Array:
     return p[None, :] if model.independent else sampled.weights[:, sampled.needs.of_class]
 
 
-def _own_classes(table: JobTable, sampled: SampledWaits, seed: int) -> NDArray[np.int64]:
+def _own_classes(table: JobTable, sampled: SampledWaits, seed: int) -> Ints:
     """The class of each sample's own job."""
     if sampled.jobs is not None:
         return sampled.jobs[0]
@@ -149,7 +147,7 @@ def _own_classes(table: JobTable, sampled: SampledWaits, seed: int) -> NDArray[n
     return np.asarray(np.sum(short_uniform(pick)[:, None] >= below[:, :-1], axis=1), np.int64)
 
 
-def _own_services(table: JobTable, sampled: SampledWaits, own: NDArray[np.int64], seed: int) -> Array:
+def _own_services(table: JobTable, sampled: SampledWaits, own: Ints, seed: int) -> Array:
     if sampled.jobs is not None:
         return sampled.jobs[1]
     _, _, high, low = words(seed, STREAM_RESPONSE, 0, np.arange(len(own)))

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.arrays import Array, Ints
 from loynes.estimate import Estimate, mean_of
 from loynes.inputs.arrivals import start_places
 from loynes.inputs.jobs import first_jobs
 from loynes.inputs.philox import STREAM_ARRIVAL, STREAM_STATIONARY, words
 from loynes.inputs.tables import JobTable, Needs
-
-Array = NDArray[np.float64]
 
 
 class SampledWaits:
@@ -27,7 +26,7 @@ class SampledWaits:
         self._loss: list[Array] = []
         self._overall: list[Array] = []
         self._weight: list[Array] = []
-        self._jobs: list[tuple[NDArray[np.int64], Array]] = []
+        self._jobs: list[tuple[Ints, Array]] = []
         self._count = 0
 
     def add(self, workload: Array) -> None:
@@ -96,7 +95,7 @@ class SampledWaits:
         return np.concatenate(self._weight)
 
     @property
-    def jobs(self) -> tuple[NDArray[np.int64], Array] | None:
+    def jobs(self) -> tuple[Ints, Array] | None:
         """Class and service of the very jobs that meet the samples, where these hang together; else None."""
         if not self._jobs:
             return None

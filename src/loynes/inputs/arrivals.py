@@ -37,6 +37,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.arrays import Array, Ints
 from loynes.inputs.elementary import log
 from loynes.inputs.periodic import ahead, behind, cycle_of, start_units
 from loynes.inputs.philox import GROUP_SHIFT, long_uniform, short_uniform, words
@@ -66,16 +67,16 @@ class ArrivalTable(NamedTuple):
     repeat: int  # of sessions: the cut below which a job's service is that of the first; -1 where there are none
     # Mean stay in each phase; recorded gaps; for a renewal, what its law's gaps are times; `periodic.cycle_of` a cycle.
     # Of sessions, what their own gaps are times comes after that.
-    time: NDArray[np.float64]
-    row: NDArray[np.int64]  # where rows of moves begin, [3 phases + 1]; then where each move leads
+    time: Array
+    row: Ints  # where rows of moves begin, [3 phases + 1]; then where each move leads
     cut: NDArray[np.uint64]  # all cuts, one after the other
 
 
 class Parts(NamedTuple):
     """What the arrays hold. Rows of moves: from phase i; into phase i (backward); into i with an arrival."""
 
-    first: NDArray[np.int64]  # where rows begin
-    to: NDArray[np.int64]  # 2 phase, and 1 if that is (or was) an arrival
+    first: Ints  # where rows begin
+    to: Ints  # 2 phase, and 1 if that is (or was) an arrival
     move: NDArray[np.uint64]  # moves are drawn when the word is below; cumulative in a row
     size: NDArray[np.uint64]  # batches: P(size <= r + 1)
     more: NDArray[np.uint64]  # P(size > r + 1 | size > r): whether the job before was of the same batch
@@ -93,7 +94,7 @@ def parts_of(table: ArrivalTable) -> Parts:
     return Parts(table.row[: 3 * m + 1], table.row[3 * m + 1 :], move, size, same, mix, start, start_more)
 
 
-def _packed(process: int, phases: int, time: NDArray[np.float64], parts: Parts) -> ArrivalTable:
+def _packed(process: int, phases: int, time: Array, parts: Parts) -> ArrivalTable:
     return ArrivalTable(
         process,
         phases,
@@ -160,7 +161,7 @@ def _modulated(chain: Chain, stretch: float, process: Process) -> ArrivalTable:
     leaving = -np.diag(d0)
     jump_0, jump_1 = (d0 + np.diag(leaving)) / leaving[:, None], d1 / leaving[:, None]
     visits = modulation.visits(d0, d1)
-    rows: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
+    rows: list[tuple[Ints, Array]] = []
     everywhere = np.arange(phases)
     for i in range(phases):
         rows.append((np.concatenate([2 * everywhere, 2 * everywhere + 1]), np.concatenate([jump_0[i], jump_1[i]])))
@@ -219,7 +220,7 @@ def _with_batches(parts: Parts, process: Process) -> Parts:
     return parts._replace(size=cuts_of(sizes), more=np.round(more * _ONE).astype(np.uint64), start_more=cuts_of(beyond))
 
 
-def cuts_of(likely: NDArray[np.float64]) -> NDArray[np.uint64]:
+def cuts_of(likely: Array) -> NDArray[np.uint64]:
     """32-bit cuts: entry k is drawn when cut[k-1] <= word < cut[k]."""
     cumulative = np.cumsum(likely)
     return np.asarray(np.round(cumulative / cumulative[-1] * _ONE).astype(np.uint64))
@@ -231,7 +232,7 @@ def mean_size(table: ArrivalTable) -> float:
     return float(likely @ np.arange(1.0, len(likely) + 1.0))
 
 
-def start_places(table: ArrivalTable, seed: int, stream: int, replicas: NDArray[np.int64]) -> NDArray[np.int64]:
+def start_places(table: ArrivalTable, seed: int, stream: int, replicas: Ints) -> Ints:
     """Where the arrival process stands at job 0 of each replica: in its stationary law, as jobs find it."""
     parts = parts_of(table)
     if table.process == POISSON or (table.process == RENEWAL and not table.sizes):
@@ -255,8 +256,8 @@ def start_places(table: ArrivalTable, seed: int, stream: int, replicas: NDArray[
 class Walk(NamedTuple):
     """One entry a job: the place of the arrival process at it, and the gap until the next; uniforms of renewal gaps."""
 
-    place: NDArray[np.int64]
-    gap: NDArray[np.float64]
+    place: Ints
+    gap: Array
 
 
 def walk(
@@ -266,8 +267,8 @@ def walk(
     replica: int,
     begin: int,
     end: int,
-    renewal_gap: NDArray[np.float64] | None,
-    session_gap: NDArray[np.float64] | None = None,
+    renewal_gap: Array | None,
+    session_gap: Array | None = None,
 ) -> Walk:
     """Jobs begin .. end-1 of a replica, begin <= 0 <= end, job by job; gaps that laws draw have been drawn already."""
     place, gap = np.empty(end - begin, np.int64), np.empty(end - begin)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from loynes.arrays import Array, Ints
 from loynes.inputs.jobs import services
 from loynes.inputs.tables import JobTable
-
-Array = NDArray[np.float64]
 
 # Cells on either side of a law's median; fewer, but no fewer than the second number, for more classes than the third.
 CELLS, FEWEST_CELLS, USUAL_CLASSES = 721, 61, 64
@@ -37,7 +35,7 @@ def cells(table: JobTable, job_class: int, edges: Array) -> tuple[Array, Array, 
 class UpperCells:
     """The services of some classes, each as a law of finitely many values that lies above it: upper ends of cells."""
 
-    def __init__(self, table: JobTable, classes: NDArray[np.int64]) -> None:
+    def __init__(self, table: JobTable, classes: Ints) -> None:
         self.classes = classes
         edges = tail_edges(max(FEWEST_CELLS, CELLS * USUAL_CLASSES // max(USUAL_CLASSES, len(classes))))
         self.value: list[Array] = []  # of each class, ascending
@@ -49,6 +47,6 @@ class UpperCells:
             self.weight.append(weight[order])
 
 
-def _inside(table: JobTable, branches: NDArray[np.int64], u: Array) -> Array:
+def _inside(table: JobTable, branches: Ints, u: Array) -> Array:
     """Uniforms of a class that fall at u of each of its branches."""
     return np.asarray(table.low[branches, None] + u / table.stretch[branches, None]).ravel()

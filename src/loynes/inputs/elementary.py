@@ -8,7 +8,8 @@ that a job is the same number everywhere. The argument reductions and coefficien
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from loynes.arrays import Array
 
 LN2_HIGH = 6.93147180369123816490e-01
 LN2_LOW = 1.90821492927058770002e-10
@@ -28,8 +29,6 @@ ROOT_BITS = 0x3FE6A09E00000000
 MANTISSA = 0x000FFFFFFFFFFFFF
 # Beyond this exp would leave the range of normal numbers; services never do.
 EXP_LIMIT = 700.0
-
-Array = NDArray[np.float64]
 
 
 def log(x: Array) -> Array:

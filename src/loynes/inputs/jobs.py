@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.arrays import Array, Ints
 from loynes.inputs import tables
 from loynes.inputs.arrivals import MOVES, POISSON, RENEWAL, parts_of, start_places, walk
 from loynes.inputs.elementary import exp, log
@@ -21,13 +22,13 @@ LARGEST = 1.0 - 2.0**-53
 class Jobs(NamedTuple):
     """One entry a job: its class, need, service, and the gap until the next arrival."""
 
-    job_class: NDArray[np.int64]
-    need: NDArray[np.int64]
-    service: NDArray[np.float64]
-    gap: NDArray[np.float64]
+    job_class: Ints
+    need: Ints
+    service: Array
+    gap: Array
 
 
-def draw(table: JobTable, seed: int, stream: int, replica: int, index: NDArray[np.int64]) -> Jobs:
+def draw(table: JobTable, seed: int, stream: int, replica: int, index: Ints) -> Jobs:
     """The jobs at the given indices: word 0 picks the class, word 1 the gap, words 2 and 3 the service.
 
     Gaps that are not those of Poisson arrivals have words of their own (see inputs/arrivals.py).
@@ -42,13 +43,8 @@ def draw(table: JobTable, seed: int, stream: int, replica: int, index: NDArray[n
 
 
 def classes_and_services(
-    table: JobTable,
-    seed: int,
-    stream: int,
-    replica: int | NDArray[np.int64],
-    index: NDArray[np.int64],
-    place: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    table: JobTable, seed: int, stream: int, replica: int | Ints, index: Ints, place: Ints
+) -> tuple[Ints, Array]:
     """Classes and services of the jobs at the given indices, where arrivals stand at these places."""
     t = table.arrivals
     word_0, word_1, word_2, word_3 = words(seed, stream, replica, index)
@@ -64,17 +60,13 @@ def classes_and_services(
     return job_class, services(table, job_class, long_uniform(word_2, word_3))
 
 
-def first_jobs(
-    table: JobTable, seed: int, stream: int, replicas: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def first_jobs(table: JobTable, seed: int, stream: int, replicas: Ints) -> tuple[Ints, Array]:
     """Class and service of job 0 of each replica."""
     places = start_places(table.arrivals, seed, stream, replicas)
     return classes_and_services(table, seed, stream, replicas, np.zeros(len(replicas), np.int64), places)
 
 
-def _walked(
-    table: JobTable, seed: int, stream: int, replica: int, index: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _walked(table: JobTable, seed: int, stream: int, replica: int, index: Ints) -> tuple[Ints, Array]:
     """Places and gaps of arrivals that are not Poisson."""
     begin, end = min(0, int(index.min())), max(0, int(index.max()) + 1)
     t, renewal_gap, session_gap = table.arrivals, None, None
@@ -90,7 +82,7 @@ def _walked(
     return walked.place[index - begin], gap[index - begin]
 
 
-def places(words_of_job: NDArray[np.uint64], count: int, servers: int) -> NDArray[np.int64]:
+def places(words_of_job: NDArray[np.uint64], count: int, servers: int) -> Ints:
     """A uniformly random set of `count` places among so many servers, ascending, from one word each.
 
     The i-th place is drawn among the servers - i that are left, as word x range / 2^32, and moved past those drawn.
@@ -112,7 +104,7 @@ def assignment_words(seed: int, stream: int, replica: int, index: int, count: in
     return np.concatenate(parts)[:count] if parts else np.empty(0, np.uint64)
 
 
-def picks(seed: int, stream: int, replica: int, index: int, count: int, servers: int) -> NDArray[np.int64]:
+def picks(seed: int, stream: int, replica: int, index: int, count: int, servers: int) -> Ints:
     """Random assignment's choices for one job: move server picks[i] >= i to place i, for i = 0, 1, ... in turn.
 
     A place is drawn as word x range / 2^32, which is uniform to 2^-32 of a server.
@@ -122,7 +114,7 @@ def picks(seed: int, stream: int, replica: int, index: int, count: int, servers:
     return place + ((word * (servers - place).astype(np.uint64)) >> np.uint64(32)).astype(np.int64)
 
 
-def services(table: JobTable, job_class: NDArray[np.int64], u: NDArray[np.float64]) -> NDArray[np.float64]:
+def services(table: JobTable, job_class: Ints, u: Array) -> Array:
     """Services of jobs of the given classes from one uniform each."""
     if table.simple:
         return np.asarray(table.p[job_class] * -log(u))
@@ -134,7 +126,7 @@ def services(table: JobTable, job_class: NDArray[np.int64], u: NDArray[np.float6
     return branch_values(table, branch, u)
 
 
-def branch_values(table: JobTable, branch: NDArray[np.int64], u: NDArray[np.float64]) -> NDArray[np.float64]:
+def branch_values(table: JobTable, branch: Ints, u: Array) -> Array:
     """What branches make of uniforms that fall into them."""
     u = np.minimum(np.maximum((u - table.low[branch]) * table.stretch[branch], SMALLEST), LARGEST)
     p, q, r, recipe = table.p[branch], table.q[branch], table.r[branch], table.recipe[branch]
@@ -156,7 +148,7 @@ def branch_values(table: JobTable, branch: NDArray[np.int64], u: NDArray[np.floa
     return np.asarray(value + table.add[branch])
 
 
-def _on_pieces(table: JobTable, branch: NDArray[np.int64], u: NDArray[np.float64]) -> NDArray[np.float64]:
+def _on_pieces(table: JobTable, branch: Ints, u: Array) -> Array:
     """Straight lines between the nodes of a branch's law; 0 for branches of other recipes."""
     value = np.zeros(u.shape)
     for b in np.unique(branch[table.recipe[branch] == tables.PIECES]):
@@ -167,7 +159,7 @@ def _on_pieces(table: JobTable, branch: NDArray[np.int64], u: NDArray[np.float64
     return value
 
 
-def _interpolate(table: JobTable, number: NDArray[np.float64], logit: NDArray[np.float64]) -> NDArray[np.float64]:
+def _interpolate(table: JobTable, number: Array, logit: Array) -> Array:
     """Cubic Hermite interpolation in the tabulated log-quantiles."""
     if table.grid.shape[0] == 0:
         return logit
@@ -178,5 +170,5 @@ def _interpolate(table: JobTable, number: NDArray[np.float64], logit: NDArray[np
     y0, d0 = table.grid[which, cell, 0], table.grid[which, cell, 1]
     y1, d1 = table.grid[which, cell + 1, 0], table.grid[which, cell + 1, 1]
     rise = y1 - y0
-    value: NDArray[np.float64] = y0 + f * (d0 + f * ((3.0 * rise - (2.0 * d0 + d1)) + f * ((d0 + d1) - 2.0 * rise)))
+    value: Array = y0 + f * (d0 + f * ((3.0 * rise - (2.0 * d0 + d1)) + f * ((d0 + d1) - 2.0 * rise)))
     return value

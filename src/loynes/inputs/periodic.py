@@ -28,6 +28,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.arrays import Array, Ints
 from loynes.errors import ModelError
 from loynes.model.arrivals import Periodic
 
@@ -37,7 +38,7 @@ UNITS = 1 << UNITS_SHIFT
 MOST_IN_A_SLOT = 2.0**28
 
 
-def cycle_of(process: Periodic, rate: float) -> NDArray[np.float64]:
+def cycle_of(process: Periodic, rate: float) -> Array:
     """Masses of the slots at a rate of jobs, their sum, and the length of a unit of time."""
     slot = process.cycle / len(process.rates)
     mass = np.array(process.rates) * (rate / process.own_rate * slot)
@@ -49,12 +50,12 @@ def cycle_of(process: Periodic, rate: float) -> NDArray[np.float64]:
     return np.concatenate([mass, [math.fsum(mass), slot / UNITS]])
 
 
-def start_units(word_1: NDArray[np.uint64], word_2: NDArray[np.uint64]) -> NDArray[np.int64]:
+def start_units(word_1: NDArray[np.uint64], word_2: NDArray[np.uint64]) -> Ints:
     """Any unit of a slot alike, from 40 random bits."""
     return np.asarray((word_1 << np.uint64(8)) | (word_2 >> np.uint64(24)), np.uint64).astype(np.int64)
 
 
-def ahead(time: NDArray[np.float64], slots: int, x: int, e: float) -> tuple[float, int]:
+def ahead(time: Array, slots: int, x: int, e: float) -> tuple[float, int]:
     """The gap after a job at place x, and the place of the next, e expected jobs later."""
     slot, r = x % slots, x // slots
     e, passed = _without_cycles(time, slots, e)
@@ -68,7 +69,7 @@ def ahead(time: NDArray[np.float64], slots: int, x: int, e: float) -> tuple[floa
     return (passed * UNITS + (to - r)) * float(time[slots + 1]), slot + slots * to
 
 
-def behind(time: NDArray[np.float64], slots: int, x: int, e: float) -> tuple[float, int]:
+def behind(time: Array, slots: int, x: int, e: float) -> tuple[float, int]:
     """The gap before a job at place x, and the place of the last, e expected jobs earlier."""
     slot, r = x % slots, x // slots
     e, passed = _without_cycles(time, slots, e)
@@ -82,7 +83,7 @@ def behind(time: NDArray[np.float64], slots: int, x: int, e: float) -> tuple[flo
     return (passed * UNITS + (r - to)) * float(time[slots + 1]), slot + slots * to
 
 
-def _without_cycles(time: NDArray[np.float64], slots: int, e: float) -> tuple[float, float]:
+def _without_cycles(time: Array, slots: int, e: float) -> tuple[float, float]:
     """What is left of e after whole cycles, and their slots."""
     cycles = math.floor(e / float(time[slots]))
     return max(e - float(cycles) * float(time[slots]), 0.0), float(cycles) * slots

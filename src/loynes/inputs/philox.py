@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from loynes.arrays import Array, Ints
+
 MULTIPLIER_0 = 0xD2511F53
 MULTIPLIER_1 = 0xCD9E8D57
 WEYL_0 = 0x9E3779B9
@@ -55,20 +57,18 @@ def philox4x32(
     return c0, c1, c2, c3
 
 
-def words(
-    seed: int, stream: int, replica: int | NDArray[np.int64], index: NDArray[np.int64]
-) -> tuple[Words, Words, Words, Words]:
+def words(seed: int, stream: int, replica: int | Ints, index: Ints) -> tuple[Words, Words, Words, Words]:
     """The four words of the jobs at `index` of one replica, or of one replica each."""
     position = np.asarray(index, dtype=np.int64).view(np.uint64)
     counter = (position & _LOW, position >> _HALF, np.asarray(replica, np.uint64), np.uint64(stream))
     return philox4x32(counter, (seed & 0xFFFFFFFF, (seed >> 32) & 0xFFFFFFFF))
 
 
-def short_uniform(word: Words) -> NDArray[np.float64]:
+def short_uniform(word: Words) -> Array:
     """(x + 1/2) 2^-32: from 2^-33 to 1 - 2^-33, never 0 and never 1."""
     return (word.astype(np.float64) + 0.5) * 2.0**-32
 
 
-def long_uniform(high: Words, low: Words) -> NDArray[np.float64]:
+def long_uniform(high: Words, low: Words) -> Array:
     """(x + 1/2) 2^-52 with x the first 52 bits of two words: exact in float64, never 0 and never 1."""
     return (((high << np.uint64(20)) | (low >> np.uint64(12))).astype(np.float64) + 0.5) * 2.0**-52

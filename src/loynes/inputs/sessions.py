@@ -25,9 +25,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.arrays import Array, Ints
 from loynes.model.arrivals import Sessions
-
-Ints = NDArray[np.int64]
 
 
 def repeat_cut(process: Sessions) -> int:
@@ -35,7 +34,7 @@ def repeat_cut(process: Sessions) -> int:
     return round(process.repeat * 2.0**32)
 
 
-def met_sizes(process: Sessions) -> NDArray[np.float64]:
+def met_sizes(process: Sessions) -> Array:
     """The size of the session that a job finds itself in, up to a factor."""
     return process.sizes * np.arange(1.0, len(process.sizes) + 1.0)
 

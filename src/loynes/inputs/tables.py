@@ -12,6 +12,7 @@ from typing import NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.arrays import Array, Ints
 from loynes.inputs.arrivals import ArrivalTable, arrival_table, cuts_of, mean_size
 from loynes.model.cluster import Model
 from loynes.model.laws.law import Law, leaves
@@ -34,28 +35,28 @@ class JobTable(NamedTuple):
     servers: int  # of all kinds together
     plain: bool  # one kind, any server will do: `need` says it all
     strict: bool  # nobody starts before the job ahead has (always so in the plain model)
-    units: NDArray[np.int64]  # servers of each kind
-    demand: NDArray[np.int64]  # [class, kind], any of them
-    specific: NDArray[np.int64]  # [class, kind], particular ones, drawn at random
+    units: Ints  # servers of each kind
+    demand: Ints  # [class, kind], any of them
+    specific: Ints  # [class, kind], particular ones, drawn at random
     gap_mean: float  # 1 / arrival rate; 0 in the saturated system
     arrivals: ArrivalTable
     simple: bool  # every branch exponential, one a class: the fully vectorised path
     class_cut: NDArray[np.uint64]  # class c is drawn when class_cut[c-1] <= word < class_cut[c]
-    need: NDArray[np.int64]  # per class
+    need: Ints  # per class
     # Branches of class c: first[c] .. first[c + 1] - 1; then those of a renewal's gaps, and of a session's.
-    first: NDArray[np.int64]
-    low: NDArray[np.float64]  # per branch
-    stretch: NDArray[np.float64]  # 1 / width
-    recipe: NDArray[np.int64]
-    p: NDArray[np.float64]
-    q: NDArray[np.float64]
-    r: NDArray[np.float64]
-    add: NDArray[np.float64]
-    grid: NDArray[np.float64]  # [table, node, (log-quantile, slope x step)]; r is the table's number
-    pieces: NDArray[np.float64]  # [node, (u, quantile, slope)] of all laws, one after the other
+    first: Ints
+    low: Array  # per branch
+    stretch: Array  # 1 / width
+    recipe: Ints
+    p: Array
+    q: Array
+    r: Array
+    add: Array
+    grid: Array  # [table, node, (log-quantile, slope x step)]; r is the table's number
+    pieces: Array  # [node, (u, quantile, slope)] of all laws, one after the other
 
 
-def class_probabilities(table: JobTable) -> NDArray[np.float64]:
+def class_probabilities(table: JobTable) -> Array:
     """The probabilities classes are drawn with: the model's, to 2^-32."""
     return np.diff(table.class_cut.astype(np.float64), prepend=0.0) * 2.0**-32
 
@@ -76,20 +77,20 @@ class Needs(NamedTuple):
     of a session are told by the jobs before them: there, what a job's own class is stands for the phase.
     """
 
-    need: NDArray[np.int64]  # servers of all kinds
-    demand: NDArray[np.int64]  # [need, kind]
-    specific: NDArray[np.int64]  # [need, kind]
-    weight: NDArray[np.float64]  # probability of an arrival with this need
-    of_class: NDArray[np.int64]  # class -> position in `need`
-    phase_weight: NDArray[np.float64]  # [phase, need], P(need | phase) / P(need); empty where all are 1
+    need: Ints  # servers of all kinds
+    demand: Ints  # [need, kind]
+    specific: Ints  # [need, kind]
+    weight: Array  # probability of an arrival with this need
+    of_class: Ints  # class -> position in `need`
+    phase_weight: Array  # [phase, need], P(need | phase) / P(need); empty where all are 1
 
 
 def job_table(model: Model, rate: float | None) -> JobTable:
     """The arrays for a model at an arrival rate; None for the saturated system, where all jobs are there at once."""
     cut = cuts_of(np.array([c.probability for c in model.classes]))
     first, low, width, branches = [0], [], [], []
-    grids: list[NDArray[np.float64]] = []
-    pieces: list[NDArray[np.float64]] = [np.empty((0, 3))]
+    grids: list[Array] = []
+    pieces: list[Array] = [np.empty((0, 3))]
     arrivals, gap_laws = arrival_table(model, rate)
     # A renewal's and a session's gaps are drawn as services are; their laws come after those of the classes.
     for of in [*(c.service for c in model.classes), *gap_laws]:
@@ -156,7 +157,7 @@ def needs_of(model: Model) -> Needs:
     return Needs(need[:, 0].copy(), demand, specific, weight, of_class.astype(np.int64), phase_weight)
 
 
-def _placed(recipe: Recipe, grids: list[NDArray[np.float64]], pieces: list[NDArray[np.float64]]) -> Recipe:
+def _placed(recipe: Recipe, grids: list[Array], pieces: list[Array]) -> Recipe:
     """A recipe that says where its table or its nodes are, which are put there."""
     if recipe.tabulated is not None:
         grids.append(_grid(recipe.tabulated))
@@ -169,7 +170,7 @@ def _placed(recipe: Recipe, grids: list[NDArray[np.float64]], pieces: list[NDArr
 
 
 @lru_cache(maxsize=64)
-def _grid(law: Law) -> NDArray[np.float64]:
+def _grid(law: Law) -> Array:
     """Log-quantiles and their slopes (times the step) at equidistant logits, for cubic Hermite interpolation."""
     from scipy.interpolate import CubicSpline
 

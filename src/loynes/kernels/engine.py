@@ -16,13 +16,13 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.arrays import Array as Array  # tasks' fields: had from here with them
+from loynes.arrays import Ints as Ints
 from loynes.inputs.tables import JobTable, Needs
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.shape import step_cost
 from loynes.kernels.tally import Blockers, Heap, Tally
 
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 # Named tuples of arrays, and of other such tuples, with a row a replica; scalars among them are no state.
 AnyState = tuple[object, ...]
 State = TypeVar("State", bound=AnyState)

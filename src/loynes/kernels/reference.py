@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from loynes.arrays import Array, Ints
 
 # Jobs are cut into blocks at multiples of BLOCK, the same for every run that passes through them, and time is kept
 # relative to a block's start: the computed step is then monotone in W, bit for bit (see `advance_block`).

@@ -12,6 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.arrays import Array
 from loynes.inputs.tables import JobTable, class_probabilities
 
 # An arrival is observed once in so many jobs: neighbours see nearly the same workload, and looking is not free. A large
@@ -41,7 +42,7 @@ def step_cost(table: JobTable) -> float:
     return sum(runs_cost(r) if as_runs else dense_cost(int(s)) for r, s, as_runs in costs)
 
 
-def _runs(table: JobTable) -> NDArray[np.float64]:
+def _runs(table: JobTable) -> Array:
     """About half as many jobs as would fit are in service, and the idle servers are one more run."""
     probability, taken = class_probabilities(table), table.demand + table.specific
     fit = np.min(table.units / np.maximum(probability @ taken, 1e-12))

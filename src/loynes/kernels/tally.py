@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.arrays import Array, Ints
 from loynes.inputs.tables import JobTable, Needs
 
 BITS = 7
@@ -26,11 +27,11 @@ class Tally(NamedTuple):
     """Sums over observed arrivals, one row a replica (or a group of them), one column a distinct need."""
 
     per_unit: float  # 1 / unit
-    looks: NDArray[np.int64]  # [replica]
-    wait: NDArray[np.float64]  # [replica, need], sum of waits
-    square: NDArray[np.float64]  # [replica, need], sum of squared waits
-    none: NDArray[np.int64]  # [replica, need], arrivals that need not wait
-    loss: NDArray[np.float64]  # [replica, kind], sum of the expected HOL loss of the arrival
+    looks: Ints  # [replica]
+    wait: Array  # [replica, need], sum of waits
+    square: Array  # [replica, need], sum of squared waits
+    none: Ints  # [replica, need], arrivals that need not wait
+    loss: Array  # [replica, kind], sum of the expected HOL loss of the arrival
     bins: NDArray[np.uint32]  # [replica, need, bin]
 
 
@@ -66,7 +67,7 @@ def sum_of(tallies: list[Tally]) -> Tally:
     return Tally._make([tallies[0].per_unit, *(functools.reduce(np.add, column) for column in columns)])
 
 
-def bin_edges(unit: float) -> NDArray[np.float64]:
+def bin_edges(unit: float) -> Array:
     """The BINS + 1 edges: the first is 0, the last stands for everything above."""
     code = (np.arange(BINS + 1, dtype=np.int64) + BIN_OFFSET) << BIN_SHIFT
     edges = code.view(np.float64) * unit
@@ -77,12 +78,12 @@ def bin_edges(unit: float) -> NDArray[np.float64]:
 class Heap(NamedTuple):
     """What a pile gathers, one row a replica."""
 
-    base: NDArray[np.float64]  # [replica], height of the bottom
-    loss: NDArray[np.float64]  # [replica, kind], sum of the expected HOL loss of observed jobs
-    jobs: NDArray[np.int64]  # [replica, class], jobs piled
-    service: NDArray[np.float64]  # [replica, class], sum of their services
-    blocked: NDArray[np.float64]  # [replica, blocker], sum of the longest services that its jobs had to wait for
-    longest: NDArray[np.float64]  # [replica, blocker], the longest such service since its last job
+    base: Array  # [replica], height of the bottom
+    loss: Array  # [replica, kind], sum of the expected HOL loss of observed jobs
+    jobs: Ints  # [replica, class], jobs piled
+    service: Array  # [replica, class], sum of their services
+    blocked: Array  # [replica, blocker], sum of the longest services that its jobs had to wait for
+    longest: Array  # [replica, blocker], the longest such service since its last job
 
 
 def new_heap(replicas: int, classes: int, blockers: int, kinds: int = 1) -> Heap:
@@ -99,5 +100,5 @@ def new_heap(replicas: int, classes: int, blockers: int, kinds: int = 1) -> Heap
 class Blockers(NamedTuple):
     """Classes that cannot start while jobs of certain others run."""
 
-    of_class: NDArray[np.int64]  # class -> blocker, or -1
-    waits_for: NDArray[np.float64]  # [class, blocker], 1 where the blocker has to wait for the class, else 0
+    of_class: Ints  # class -> blocker, or -1
+    waits_for: Array  # [class, blocker], 1 where the blocker has to wait for the class, else 0

@@ -14,13 +14,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.linalg import splu
 
+from loynes.arrays import Array
 from loynes.errors import SamplingError
 from loynes.markov.saturated import Moves
-
-Array = NDArray[np.float64]
 
 # Newton's steps, and steps towards a Perron vector; each is quadratic once it is near.
 MOST_STEPS, MOST_TURNS, FEW_TURNS = 200, 60, 8

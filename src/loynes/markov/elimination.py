@@ -12,10 +12,9 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-Array = NDArray[np.float64]
+from loynes.arrays import Array
 
 # Columns that are eliminated one by one before the rest of the matrix hears of them, in one product.
 PANEL = 32

@@ -5,29 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
+from loynes.arrays import Array, Ints
 from loynes.model.cluster import Model
 from loynes.model.laws.phases import Phases
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Stages:
     """All phases of all classes in one list: what a job in service may be in."""
 
-    units: NDArray[np.int64]  # per resource
+    units: Ints  # per resource
     probability: Array  # per class
-    need: NDArray[np.int64]  # [class, resource]
-    of_class: NDArray[np.int64]  # per stage
+    need: Ints  # [class, resource]
+    of_class: Ints  # per stage
     initial: Array  # per stage: the probability that a job of its class begins there
     change: Array  # [stage, stage]: rates between stages, 0 on the diagonal
     stopping: Array  # per stage
 
     @property
-    def stage_need(self) -> NDArray[np.int64]:
+    def stage_need(self) -> Ints:
         return self.need[self.of_class]
 
     @classmethod

@@ -20,16 +20,14 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from loynes.arrays import Array
 from loynes.errors import LoynesError
 from loynes.markov.decay import Decay, decay_rate
 from loynes.markov.elimination import Dominant, stationary
 from loynes.markov.saturated import Entries, Moves
 from loynes.markov.states import Blocked
-
-Array = NDArray[np.float64]
 
 # The reduction doubles its reach a step; it ends where less than this part of all falls is beyond it.
 BEYOND_REACH = 1e-18

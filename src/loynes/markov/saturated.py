@@ -8,15 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.linalg import splu
 
+from loynes.arrays import Array, Ints
 from loynes.errors import SamplingError
 from loynes.markov.phases import Stages
 from loynes.markov.states import Blocked
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # Power iteration: the part of a step that is taken (a whole step would let Erlang phases swing for ever), and when to
 # give up.
@@ -108,9 +105,9 @@ class Entries:
     """Entries of a sparse matrix, gathered piece by piece."""
 
     def __init__(self) -> None:
-        self._parts: list[tuple[NDArray[np.int64], NDArray[np.int64], Array]] = []
+        self._parts: list[tuple[Ints, Ints, Array]] = []
 
-    def add(self, rows: NDArray[np.int64], columns: NDArray[np.int64], values: Array) -> None:
+    def add(self, rows: Ints, columns: Ints, values: Array) -> None:
         if len(rows):
             self._parts.append((rows, columns, values))
 

@@ -15,11 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.arrays import Array, Ints
 from loynes.markov.phases import Stages
-
-Ints = NDArray[np.int64]
-Array = NDArray[np.float64]
-
 
 # Counting goes through all amounts of all resources; with more than so many, there are too many crews anyway.
 MOST_AMOUNTS = 4_000_000

@@ -13,12 +13,10 @@ import math
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from loynes.arrays import Array
 from loynes.errors import LoynesError
 from loynes.markov.queue import Solved
-
-Array = NDArray[np.float64]
 
 # Terms of the exponential's series at 1, and what the ends of a doubled time may differ by, relatively: its square, a
 # doubling later, is rounding.

@@ -11,18 +11,16 @@ import math
 from abc import abstractmethod
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BeforeValidator, ConfigDict, Field, Strict, ValidationInfo, model_validator
 
+from loynes.arrays import Array
 from loynes.model import modulation
 from loynes.model.fields import Duration, Finite, JobRate, JobRateOrZero, NonNegative, Record
 from loynes.model.laws import ServiceLaw
 from loynes.model.laws.empirical import read_values
-
-Array = NDArray[np.float64]
 
 MOST_PHASES = 100
 MOST_RECORDED = 10_000_000
@@ -236,14 +234,6 @@ def _sizes(law: ServiceLaw) -> Array:
     return np.asarray(likely / likely.sum())
 
 
-def _check_sizes(size: ServiceLaw, of: str) -> None:
-    """Refuse laws of sizes that may be 0, or too large."""
-    if float(size.cdf(0.0)) > 0:
-        raise ValueError(f"size: must be above 0, a {of} has at least one job")
-    if float(size.cdf(LARGEST_BATCH)) < 1.0 - NEVER:
-        raise ValueError(f"size: more than {LARGEST_BATCH} jobs in a {of} are too likely")
-
-
 def _jobs_only(size: Any) -> Any:
     """Refuse texts among the parameters of a size: it counts jobs, and has no unit of time."""
     if isinstance(size, dict):
@@ -256,16 +246,22 @@ def _jobs_only(size: Any) -> Any:
 Size = Annotated[ServiceLaw, BeforeValidator(_jobs_only)]
 
 
-class Batch(Process):
-    """Jobs that come together: `of` says when, `size` how many (a law, rounded up to whole jobs)."""
+class Grouped(Process):
+    """Jobs that come in groups, of sizes that a law says."""
 
-    process: Literal["batch"] = "batch"
-    size: Size
-    of: Single = Poisson()
+    group: ClassVar[str]
+    if TYPE_CHECKING:  # a field of each, in its place among the others
+
+        @property
+        def size(self) -> ServiceLaw: ...
 
     @model_validator(mode="after")
-    def _sizes_fit(self) -> Batch:
-        _check_sizes(self.size, "batch")
+    def _sizes_fit(self) -> Self:
+        """Refuse laws of sizes that may be 0, or too large."""
+        if float(self.size.cdf(0.0)) > 0:
+            raise ValueError(f"size: must be above 0, a {self.group} has at least one job")
+        if float(self.size.cdf(LARGEST_BATCH)) < 1.0 - NEVER:
+            raise ValueError(f"size: more than {LARGEST_BATCH} jobs in a {self.group} are too likely")
         return self
 
     @property
@@ -276,6 +272,15 @@ class Batch(Process):
     @property
     def mean_size(self) -> float:
         return float(self.sizes @ np.arange(1, len(self.sizes) + 1))
+
+
+class Batch(Grouped):
+    """Jobs that come together: `of` says when, `size` how many (a law, rounded up to whole jobs)."""
+
+    group = "batch"
+    process: Literal["batch"] = "batch"
+    size: Size
+    of: Single = Poisson()
 
     @property
     def own_rate(self) -> float | None:
@@ -283,7 +288,7 @@ class Batch(Process):
         return None if batches is None else batches * self.mean_size
 
 
-class Sessions(Process):
+class Sessions(Grouped):
     """Users who submit runs of like jobs: `size` says how many jobs a session has (a law, rounded up to whole jobs),
     `gap` how long after one another they come, and `of` how long after its last job the next session begins.
 
@@ -291,6 +296,7 @@ class Sessions(Process):
     first, and else one of its own. Sessions do not overlap.
     """
 
+    group = "session"
     process: Literal["sessions"] = "sessions"
     size: Size
     gap: ServiceLaw
@@ -298,20 +304,10 @@ class Sessions(Process):
     repeat: Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)] = 0.0
 
     @model_validator(mode="after")
-    def _sizes_fit(self) -> Sessions:
-        _check_sizes(self.size, "session")
+    def _begins_again(self) -> Sessions:
         if self.of.jobs_rate is None:
             raise ValueError("of.rate: is missing; the gaps between sessions are as long as it says")
         return self
-
-    @property
-    def sizes(self) -> Array:
-        """P(size = 1), P(size = 2), ..."""
-        return _sizes(self.size)
-
-    @property
-    def mean_size(self) -> float:
-        return float(self.sizes @ np.arange(1, len(self.sizes) + 1))
 
     @property
     def own_rate(self) -> float:

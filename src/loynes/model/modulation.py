@@ -6,9 +6,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from loynes.arrays import Array
 
 # Changes of phase between two arrivals that are walked through one by one; and, as changes are drawn by 32-bit words,
 # the least probability that is then right to a thousandth.

@@ -10,12 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from loynes.arrays import Array
 from loynes.model import modulation
 from loynes.model.arrivals import Batch, Modulated, Periodic, Poisson, Process, Renewal, Sessions
-
-Array = NDArray[np.float64]
 
 MOST_TOGETHER = 512
 

@@ -71,9 +71,7 @@ class Compare(Question):
     precision: Annotated[
         float, Field(gt=0, lt=1), Option("Relative half-width of the first model's mean wait to reach.")
     ] = 0.01
-    samples: Annotated[
-        int | None, Field(ge=2, le=2**32 - 1), Option("Instead: so many observed arrivals (at least).")
-    ] = None
+    samples: options.Arrivals = None
     replicas: options.Replicas = None
     burn_in: options.BurnIn = None
     discipline: options.Discipline = None

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, cast
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from loynes.errors import UnstableError, UsageError
 from loynes.execution.context import Context
@@ -22,7 +22,7 @@ from loynes.questions.answering.objectives import Objective, objectives_of, verd
 from loynes.questions.answering.thresholds import sampled_threshold
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask, answered
-from loynes.questions.asking.options import Option, texts_of
+from loynes.questions.asking.options import Option
 from loynes.questions.asking.question import LoadedModel, Question
 from loynes.questions.evaluate import Evaluate
 from loynes.results.records.evaluation import Evaluation
@@ -56,11 +56,7 @@ class AskPlan(Question):
     )
 
     model: LoadedModel
-    slo: Annotated[
-        tuple[str, ...],
-        BeforeValidator(texts_of),
-        Option("'p95(wait) <= 600', 'P(wait[T1] > 60) <= 0.01'. Repeatable.", "OBJECTIVE", written="repeated"),
-    ] = ()
+    slo: options.Searched = ()
     rate: options.Rate = None
     vary: Annotated[str, Option("What may change.", "servers|resources.NAME|rate")] = "servers"
     most: Annotated[float | None, Field(gt=0), Option("Where to give up.", default="64 times the least possible")] = (

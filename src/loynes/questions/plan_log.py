@@ -7,11 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from loynes.errors import UsageError
 from loynes.execution.context import Context
-from loynes.questions.asking.options import Option, texts_of
+from loynes.questions.asking import options
+from loynes.questions.asking.options import Option
 from loynes.questions.asking.resampled import MOST_COPIES, OnResamples
 from loynes.results.quantity import LOG_UNIT
 from loynes.results.records.log_plan import LogGoal, LogPlan, TriedValue
@@ -43,11 +44,7 @@ class PlanLog(OnResamples):
     asked_by: ClassVar[tuple[str, str] | None] = ("plan", "trace")
     examples: ClassVar[tuple[str, ...]] = ("loynes plan log.swf.gz --policy easy --slo 'p95(wait) <= 14400'",)
 
-    slo: Annotated[
-        tuple[str, ...],
-        BeforeValidator(texts_of),
-        Option("'p95(wait) <= 600', 'P(wait[T1] > 60) <= 0.01'. Repeatable.", "OBJECTIVE", written="repeated"),
-    ] = ()
+    slo: options.Searched = ()
     vary: Annotated[str, Option("What may change.", "servers|scale|RESOURCE")] = "servers"
     most: Annotated[float | None, Field(gt=0), Option("Where to give up.", default="16 times the least possible")] = (
         None

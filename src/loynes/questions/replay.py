@@ -41,23 +41,13 @@ class AskReplay(AboutLog):
         "loynes replay jobs.csv --servers 64 --column submit=arrival_time --column need=cores -o jobs.parquet",
     )
 
-    classes: Annotated[str | None, Option("Classes by a column of the log: queue, user, ...", "LABEL", flag="--by")] = (
-        None
-    )
+    classes: options.ByLabel = None
     resources: ResourcesOption = Field(default_factory=dict)
     policy: PolicyOption = "fcfs"
-    inflation: Annotated[
-        float | None,
-        Field(ge=1, allow_inf_nan=False),
-        Option(
-            "Run times are believed so many times too long.",
-            default="requested ones",
-            must="be at least 1: a guess is at least as long as the job",
-        ),
-    ] = None
+    inflation: options.BelievedTimes = None
     window: options.Window = None
     threshold: options.SwapThreshold = None
-    option: Annotated[int | None, Option("The number that a policy of your own takes.")] = None
+    option: options.OwnOption = None
     windows: Annotated[
         int | None,
         Field(ge=1, le=MOST_WINDOWS),

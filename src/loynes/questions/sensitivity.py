@@ -55,9 +55,7 @@ class AskSensitivity(Question):
     precision: Annotated[
         float, Field(gt=0, lt=1), Option("Relative half-width of the mean wait, as things are, to reach.")
     ] = 0.02
-    samples: Annotated[
-        int | None, Field(ge=2, le=2**32 - 1), Option("Instead: so many observed arrivals (at least).")
-    ] = None
+    samples: options.Arrivals = None
     replicas: options.Replicas = None
     discipline: options.Discipline = None
     seed: options.Seed = 1

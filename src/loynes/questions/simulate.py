@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field
 
+from loynes.arrays import Array, Ints
 from loynes.errors import UnstableError, UsageError
 from loynes.execution.context import Context
 from loynes.model import Model
@@ -34,8 +34,6 @@ MOMENTS = 10
 # Replicas that a precision may take.
 MOST_REPLICAS = 20_000
 STARTS = ("empty", "stationary")
-
-Array = NDArray[np.float64]
 
 
 def _times(given: object) -> tuple[float, ...]:
@@ -97,7 +95,7 @@ class Simulate(Question):
     ] = ()
     window: options.Window = None
     threshold: options.SwapThreshold = None
-    option: Annotated[int | None, Option("The number that a policy of your own takes.")] = None
+    option: options.OwnOption = None
     inflation: options.Inflation = 1.0
     jobs: options.EventJobs = None
     replicas: Annotated[
@@ -193,9 +191,7 @@ class Simulate(Question):
         tenths: Array = np.arange(1.0, MOMENTS + 1) * (horizon / MOMENTS)
         return times if len(times) else tenths, float(horizon)
 
-    def _start(
-        self, judged: JudgedRate, numbers: NDArray[np.int64], context: Context
-    ) -> tuple[dict[str, Any], tuple[str, ...]]:
+    def _start(self, judged: JudgedRate, numbers: Ints, context: Context) -> tuple[dict[str, Any], tuple[str, ...]]:
         """The state replicas begin with, as the task has it, and warnings."""
         if self.start == "empty":
             return {}, judged.warnings
@@ -242,7 +238,7 @@ def event_rate(
     return unjudged_rate(model, rate)
 
 
-def _read_workloads(path: Path, model: Model, numbers: NDArray[np.int64]) -> Array:
+def _read_workloads(path: Path, model: Model, numbers: Ints) -> Array:
     """Rows of a file of samples, over and over if there are fewer than replicas."""
     if not path.is_file():
         raise UsageError(f"start {str(path)!r}: must be {', '.join(STARTS)}, or a .parquet or .csv file of samples")

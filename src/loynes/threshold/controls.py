@@ -19,12 +19,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.arrays import Array, Ints
 from loynes.estimate import Estimate, student
 from loynes.kernels.tally import Blockers
 from loynes.model.cluster import Model
 from loynes.model.laws.law import Law
-
-Array = NDArray[np.float64]
 
 MOST_CONTROLLED = 8
 MOST_BLOCKERS = 4
@@ -43,8 +42,8 @@ class Mix:
     mean: Array
     variance: Array
     need: Array
-    units: NDArray[np.int64]  # [kind]
-    taken: NDArray[np.int64]  # [class, kind]
+    units: Ints  # [kind]
+    taken: Ints  # [class, kind]
     laws: tuple[Law, ...]
     independent: bool = True  # of one another: the class of a job says nothing of the next one's
 
@@ -68,13 +67,13 @@ class Mix:
         return np.isfinite(self.variance)
 
     @cached_property
-    def counted(self) -> NDArray[np.int64]:
+    def counted(self) -> Ints:
         """The classes whose numbers matter most; not all, as they sum to n."""
         order = np.argsort(-self._weight, kind="stable")
         return order[: min(MOST_CONTROLLED, len(order) - 1)]
 
     @cached_property
-    def weighed(self) -> NDArray[np.int64]:
+    def weighed(self) -> Ints:
         """The classes whose services matter most and have a finite variance above 0."""
         usable = self._tame & (self.variance > 0)
         spread = np.where(usable, self.probability * self.need**2 * np.where(usable, self.variance, 0.0), -1.0)
@@ -90,7 +89,7 @@ class Mix:
         return together.any(axis=2) & self._tame & ~np.eye(len(self.need), dtype=np.bool_)
 
     @cached_property
-    def blocking(self) -> NDArray[np.int64]:
+    def blocking(self) -> Ints:
         """The classes that matter most among those that have others to wait for, the largest need first."""
         order = np.argsort(-self._weight, kind="stable")
         chosen = order[self.conflict[order].any(axis=1)][:MOST_BLOCKERS]
@@ -109,7 +108,7 @@ class Mix:
         return max(LEAST_REPLICAS, REPLICAS_PER_CONTROL * (1 + controls))
 
     @cached_property
-    def regenerating(self) -> NDArray[np.int64]:
+    def regenerating(self) -> Ints:
         """The classes whose jobs need all servers: each such job leaves the pile flat."""
         return np.flatnonzero((self.need == self.servers) & self.independent)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from loynes.arrays import Array
 from loynes.estimate import Estimate
 from loynes.execution.progress import Progress
 from loynes.threshold.controls import Mix, regressed_mean
-from loynes.threshold.piles import Array, Heights
+from loynes.threshold.piles import Heights
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.arrays import Array, Ints
 from loynes.inputs.arrivals import start_places
 from loynes.inputs.philox import STREAM_PILE
 from loynes.inputs.tables import JobTable, Needs
 from loynes.kernels.engine import Engine, Pile, PileState, Regeneration, mapped
 from loynes.kernels.tally import new_heap
 from loynes.threshold.controls import Mix
-
-Array = NDArray[np.float64]
 
 # Jobs of a class, expected in all replicas together, from which on its controls are used.
 OFTEN = 64
@@ -97,7 +96,7 @@ class Heights:
     top: Array
     bottom: Array
     loss: Array  # [replica, kind], expected HOL loss, summed over jobs
-    count: NDArray[np.int64]
+    count: Ints
     service: Array
     blocked: Array  # longest services that blockers had to wait for, summed
 
@@ -118,7 +117,7 @@ class Heights:
         counted, weighed = (chosen[self.often(mix, chosen)] for chosen in (mix.counted, mix.weighed))
         return np.hstack([counts[:, counted], services[:, weighed]])
 
-    def often(self, mix: Mix, classes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def often(self, mix: Mix, classes: Ints) -> NDArray[np.bool_]:
         """Which of the classes all replicas together see often enough for a regression not to hang on a few of them."""
         return mix.probability[classes] * self.length * len(self.top) >= OFTEN
 

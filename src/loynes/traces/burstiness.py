@@ -10,11 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from loynes.arrays import Array
 from loynes.traces.trace import Trace
-
-Array = NDArray[np.float64]
 
 SCALES = 12
 # Of the longest window there are still so many, and the shortest holds so many jobs on average.

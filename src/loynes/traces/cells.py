@@ -13,12 +13,11 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.arrays import Array, Ints
 from loynes.traces.ledger import Ledger
 from loynes.traces.text import NOT_UTF_8
-from loynes.traces.trace import Array
 
 Bytes = NDArray[np.uint8]
-Ints = NDArray[np.int64]
 
 PIECE = 1 << 19  # bytes at a time
 ROWS = 1 << 13  # words at a time

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.arrays import Ints
 from loynes.errors import TraceError, UsageError
 from loynes.traces.resampling import DAY, HOUR
 from loynes.traces.trace import Trace, rows_of
@@ -44,9 +45,7 @@ class Changes:
         return (*texts, *(f"{name} by night" for name in self.to_night))
 
 
-def changed(
-    trace: Trace, changes: Changes, names: list[str], group: NDArray[np.int64]
-) -> tuple[Trace, NDArray[np.int64]]:
+def changed(trace: Trace, changes: Changes, names: list[str], group: Ints) -> tuple[Trace, Ints]:
     """The log with the changes, and the class of each of its jobs; `names` and `group` are those of the log itself.
 
     Times stay the log's own, so that its first job may now come later than 0: days are the same days.
@@ -83,7 +82,7 @@ def changed(
     return trace, group
 
 
-def _chosen(trace: Trace, name: str, names: list[str], group: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _chosen(trace: Trace, name: str, names: list[str], group: Ints) -> NDArray[np.bool_]:
     """The jobs of a class, of a user, or with a label's value."""
     label, equals, value = name.partition("=")
     if equals and label in trace.labels:
@@ -103,7 +102,7 @@ def _chosen(trace: Trace, name: str, names: list[str], group: NDArray[np.int64])
     return np.asarray(chosen, np.bool_)
 
 
-def _to_night(trace: Trace, chosen: NDArray[np.bool_], group: NDArray[np.int64]) -> tuple[Trace, NDArray[np.int64]]:
+def _to_night(trace: Trace, chosen: NDArray[np.bool_], group: Ints) -> tuple[Trace, Ints]:
     """Jobs that come by day are submitted when the night begins, in the order they came in."""
     clock = ((0.0 if trace.origin is None else trace.origin) + trace.submit) % DAY / HOUR
     late = chosen & (clock >= NIGHT_ENDS) & (clock < NIGHT_BEGINS)

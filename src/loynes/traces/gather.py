@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.arrays import Array, Ints
 from loynes.traces.ledger import Ledger
-from loynes.traces.trace import OUT_OF_ORDER, Array, Ints, Trace
+from loynes.traces.trace import OUT_OF_ORDER, Trace
 
 # Thirty thousand years, in seconds: no time in a log is longer, and differences keep a tenth of a millisecond.
 LONGEST = 1e12
@@ -28,7 +29,7 @@ def gather(
     ledger: Ledger,
     *,
     form: str,
-    place: NDArray[np.int64],
+    place: Ints,
     submit: Array,
     need: Array,
     service: Array,

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.arrays import Array, Ints
 from loynes.errors import UsageError
 from loynes.traces.gather import gather
 from loynes.traces.ledger import Ledger, quoted
 from loynes.traces.readers.register import Asked
-from loynes.traces.trace import Array, Trace
+from loynes.traces.trace import Trace
 from loynes.traces.units import chosen, resource_named, unit_named
 from loynes.traces.words import Bad, Words, distinct, durations_of, numbered, numbers_of, sizes_of, stamps_of
 
@@ -46,7 +47,7 @@ class Jobs:
         self,
         ledger: Ledger,
         asked: Asked,
-        place: Sequence[int] | NDArray[np.int64],
+        place: Sequence[int] | Ints,
         records: int,
         damaged: Sequence[tuple[int, str, str]] = (),
     ) -> None:
@@ -142,7 +143,7 @@ class Jobs:
             earlier[rows[:-1][same & later]] = True
             self.drop(earlier, EARLIER_RUN)
 
-    def _runs(self, number: NDArray[np.int64]) -> tuple[NDArray[np.int64], Bad, Bad]:
+    def _runs(self, number: Ints) -> tuple[Ints, Bad, Bad]:
         """Rows, job after job and run after run; whether the next is of the same job, and not of the same run.
 
         Runs without a start never were: they come first, and are all different.

@@ -7,13 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from loynes.arrays import Array, Ints
 from loynes.errors import TraceError
 from loynes.traces.burstiness import Burstiness, burstiness, counts_in
 from loynes.traces.trace import Trace
-
-Array = NDArray[np.float64]
 
 # An empirical law keeps the largest values as they are and averages the rest in groups of equally many.
 MOST_VALUES = 1000
@@ -27,7 +25,7 @@ LEAST_GAP = 1e-3
 LAWS = ("empirical", "fit", "exponential", "lognormal")
 
 
-def class_tables(trace: Trace, most: int, law: str, lengths: int = 1) -> tuple[list[dict[str, Any]], NDArray[np.int64]]:
+def class_tables(trace: Trace, most: int, law: str, lengths: int = 1) -> tuple[list[dict[str, Any]], Ints]:
     """Classes, and each job's: one a need while there are at most so many, else neighbouring needs together.
 
     Needs that are put together become one need that keeps their work: the mean, weighted by run time, rounded. With
@@ -59,7 +57,7 @@ def class_tables(trace: Trace, most: int, law: str, lengths: int = 1) -> tuple[l
     return tables, group
 
 
-def _groups(values: NDArray[np.int64], counts: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+def _groups(values: Ints, counts: Ints, most: int) -> Ints:
     """Needs to groups: the two neighbours that are closest in ratio, and rarest, are joined until few are left."""
     groups = [[i] for i in range(len(values))]
     while len(groups) > most:
@@ -124,7 +122,7 @@ def arrival_table_of(trace: Trace, bursts: Burstiness, process: str) -> dict[str
     return two_phases(trace, bursts)
 
 
-def batches_of(trace: Trace) -> tuple[Trace, NDArray[np.int64]]:
+def batches_of(trace: Trace) -> tuple[Trace, Ints]:
     """Submissions at one instant as one: when they come, and how many jobs each brings."""
     starts, sizes = np.unique(trace.submit, return_counts=True)
     if len(starts) < 3:
@@ -174,7 +172,7 @@ def _part_fast(trace: Trace, m: float, v: float, r: float) -> float:
     return float(min(max(0.5 * (1.0 - skewness / math.sqrt(4.0 + skewness * skewness)), 1e-4), 0.9999))
 
 
-def cycle_table(trace: Trace, group: NDArray[np.int64]) -> dict[str, Any]:
+def cycle_table(trace: Trace, group: Ints) -> dict[str, Any]:
     """Rates by hour of the week, or of the day where a log has less than three weeks, each hour with its own mix.
 
     An hour's mix is that of the same hour of all days, drawn towards the overall mix as SMOOTHED jobs of it would.
@@ -196,7 +194,7 @@ def cycle_table(trace: Trace, group: NDArray[np.int64]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def session_table(trace: Trace, group: NDArray[np.int64], session: NDArray[np.int64]) -> dict[str, Any]:
+def session_table(trace: Trace, group: Ints, session: Ints) -> dict[str, Any]:
     """Runs of successive jobs of one session and class: how many, how soon after each other, and how much alike.
 
     A later job of a run repeats the length of the first as often as the logarithms of both are correlated.

@@ -12,13 +12,10 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from loynes.arrays import Array, Ints
 from loynes.errors import TraceError
 from loynes.traces.trace import Trace
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 ROUNDS = 40
 # A gain of log-likelihood, relative, that ends the rounds.

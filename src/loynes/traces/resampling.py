@@ -13,13 +13,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from loynes.arrays import Array, Ints
 from loynes.errors import TraceError
 from loynes.traces.trace import Trace, rows_of
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 HOUR, DAY = 3600.0, 86400.0
 WEEK = 7

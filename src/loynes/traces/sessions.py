@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from loynes.arrays import Ints
 from loynes.traces.trace import Trace
-
-Ints = NDArray[np.int64]
 
 # A pause of more than twenty minutes between two submissions ends a session (Zilber, Gil, Feitelson 2005).
 PAUSE = 1200.0

@@ -52,11 +52,3 @@ def lines_of(data: bytes, ledger: Ledger) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(text.split("\n"), 1):
         if line and not line.isspace():
             yield number, line.rstrip("\r")
-
-
-def first_of(lines: Iterator[tuple[int, str]], ledger: Ledger) -> tuple[int, str]:
-    """The header, and its line number."""
-    first = next(lines, None)
-    if first is None:  # blanks of other alphabets are blanks, too
-        raise ledger.error("is empty")
-    return first

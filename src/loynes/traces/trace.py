@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.arrays import Array, Ints
 from loynes.traces.times import duration
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 TOO_LARGE = "needs more servers than there are"
 OUT_OF_ORDER = "submissions out of order: sorted"

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from loynes.arrays import Array
 from loynes.errors import UsageError
 from loynes.traces.ledger import Ledger
-from loynes.traces.trace import Array
 
 # As people write them -> as demands are named.
 _ONE = {"nodes": "node", "hosts": "node", "cpus": "cpu", "cores": "cpu", "processors": "cpu", "gpus": "gpu",

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.arrays import Array, Ints
 from loynes.traces.cells import Cells
 from loynes.traces.times import NOTHING, duration, number, stamp
-from loynes.traces.trace import Array
 
 Words = Sequence[str] | NDArray[Any]
 Bad = NDArray[np.bool_]
@@ -92,7 +92,7 @@ def _texts(words: Words) -> Sequence[str]:
     return list(words) if isinstance(words, Cells) else words
 
 
-def distinct(words: Words) -> tuple[list[str], NDArray[np.int64]]:
+def distinct(words: Words) -> tuple[list[str], Ints]:
     """The words that occur, and which of them each one is."""
     if isinstance(words, Cells):
         code, first = words.codes()
@@ -122,7 +122,7 @@ def which(words: Words, test: Callable[[str], bool]) -> Bad:
     return np.array([test(word) for word in texts], dtype=np.bool_)[code]
 
 
-def numbered(*columns: Words) -> NDArray[np.int64]:
+def numbered(*columns: Words) -> Ints:
     """The same number, from 0, for rows that are equal in all these columns."""
     number, *others = map(_codes, columns)
     for code in others:
@@ -130,7 +130,7 @@ def numbered(*columns: Words) -> NDArray[np.int64]:
     return number
 
 
-def _codes(words: Words) -> NDArray[np.int64]:
+def _codes(words: Words) -> Ints:
     if isinstance(words, Cells):
         return words.codes()[0]
     if isinstance(words, np.ndarray) and words.dtype.kind == "f":
@@ -168,7 +168,7 @@ def _stamps_in(words: Cells) -> tuple[Array, Bad, Bad, Bad]:
     return _other_stamps(words, values, np.flatnonzero(~plain & ~naive), naive)
 
 
-def _other_stamps(words: Words, values: Array, rows: NDArray[np.int64], naive: Bad) -> tuple[Array, Bad, Bad, Bad]:
+def _other_stamps(words: Words, values: Array, rows: Ints, naive: Bad) -> tuple[Array, Bad, Bad, Bad]:
     """Numbers, stamps with offsets and whatever else is in these rows, each word read once."""
     texts, code = distinct(words.at(rows) if isinstance(words, Cells) else [words[i] for i in rows.tolist()])
     bad, zoned = (np.zeros(len(values), dtype=np.bool_) for _ in range(2))
@@ -201,6 +201,6 @@ def _usual_stamps(letters: NDArray[np.uint8]) -> tuple[Array, Bad]:
     return (86400 * (begin + day - 1) + 3600 * hour + 60 * minute + second).astype(np.float64), right
 
 
-def _first_day(months: NDArray[np.int64]) -> NDArray[np.int64]:
+def _first_day(months: Ints) -> Ints:
     """Days from 1970 to the beginning of a month, which is counted from 1970, too."""
     return months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)

@@ -169,22 +169,14 @@ def _samples(task: kinds.Backward | kinds.Perfect, state: kinds.SampleState) -> 
     return piece
 
 
-def _block_before(task: kinds.BlockBefore, state: kinds.BlockState) -> Piece:
+def _blocks(task: kinds.BlockBefore | kinds.PileInTime, state: kinds.BlockState | kinds.SpanState) -> Piece:
     as_runs, key, first = use_runs(task.table), np.uint64(task.seed), int(task.replicas[0])
+    kernel: Any = pile_before if isinstance(task, kinds.BlockBefore) else pile_in_time
+    reach = task.length if isinstance(task, kinds.BlockBefore) else task.span
 
     def piece(rows: slice, start: int, stop: int) -> None:
         blocks = (array[rows] for array in state)
-        pile_before(task.table, as_runs, key, task.stream, first + rows.start, task.length, *blocks)
-
-    return piece
-
-
-def _pile_in_time(task: kinds.PileInTime, state: kinds.SpanState) -> Piece:
-    as_runs, key, first = use_runs(task.table), np.uint64(task.seed), int(task.replicas[0])
-
-    def piece(rows: slice, start: int, stop: int) -> None:
-        blocks = (array[rows] for array in state)
-        pile_in_time(task.table, as_runs, key, task.stream, first + rows.start, task.span, *blocks)
+        kernel(task.table, as_runs, key, task.stream, first + rows.start, reach, *blocks)
 
     return piece
 
@@ -198,6 +190,6 @@ PIECES: dict[type[kinds.Task], Callable[[Any, Any], Piece]] = {
     kinds.Sandwich: _sandwich,
     kinds.Backward: _samples,
     kinds.Perfect: _samples,
-    kinds.BlockBefore: _block_before,
-    kinds.PileInTime: _pile_in_time,
+    kinds.BlockBefore: _blocks,
+    kinds.PileInTime: _blocks,
 }

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from loynes.arrays import Array, Ints
 from loynes.kernels.cpu import dense, runs
 from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.cpu.kinds import room
@@ -19,9 +19,6 @@ from loynes.kernels.shape import dense_cost, runs_cost
 
 _dense_put, _dense_advance, _dense_rebase, _dense_get = dense.put, dense.advance, dense.rebase, dense.get
 _runs_put, _runs_advance, _runs_rebase, _runs_get = runs.put, runs.advance, runs.rebase, runs.get
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Replayed(NamedTuple):

@@ -29,7 +29,6 @@ KERNELS = {"forward": "forward", "pile": "pile", "backward": "backward", "sandwi
 OPTIONS = ("--std=c++17", "--fmad=false")
 
 THREAD, WARP, WIDE, THREAD_KINDS, WIDE_KINDS = range(5)
-FORMS = ("thread", "warp", "wide", "thread", "wide")
 
 # What the sources share with Python, each said once, there: see `literal` for how numbers are handed over.
 SHARED: dict[str, int | float] = {

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from loynes.arrays import Array, Ints
 from loynes.kernels.events.floor import RUNNING, Floor
 from loynes.kernels.events.loop import lose_servers
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ def apply(change: ServerChange, floor: Floor, in_line: bool, rng: np.random.Gene
     lose_servers(floor, np.array(change.lost, np.int64), slots, in_line)
 
 
-def _hit(floor: Floor, kind: int, lost: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def _hit(floor: Floor, kind: int, lost: int, rng: np.random.Generator) -> Ints:
     """Slots of the jobs that run on at least one of so many random servers of a kind."""
     slots = floor.jobs["heap"][: floor.counts[RUNNING]]
     # Running jobs side by side over all servers of the kind, idle ones last.

@@ -10,10 +10,11 @@ from typing import Any, ClassVar, NamedTuple, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.arrays import Array, Ints
 from loynes.inputs.arrivals import POISSON, start_places
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.kernels.cpu.engine import PIECES, Piece
-from loynes.kernels.engine import AnyState, Engine, Ints, ModelTask, State, whole_blocks
+from loynes.kernels.engine import AnyState, Engine, ModelTask, State, whole_blocks
 from loynes.kernels.events.changes import Changes, apply
 from loynes.kernels.events.floor import SPARE, WOKEN, Floor, larger, new_floor
 from loynes.kernels.events.history import put_running_in_line, run_history
@@ -32,8 +33,6 @@ AFTERWARDS = 4
 UNKNOWN = 2**62
 # What is kept of a replica's observations, but for single jobs.
 OBSERVED = ("sums", "bins", "response_bins", "time")
-
-Array = NDArray[np.float64]
 
 
 @dataclass
@@ -147,7 +146,7 @@ def _piece(events: Events, state: EventState) -> Piece:
 PIECES[Events] = _piece
 
 
-def floor_for(policy: Policy, units: NDArray[np.int64], classes: int) -> Floor:
+def floor_for(policy: Policy, units: Ints, classes: int) -> Floor:
     """An empty floor with what a policy needs."""
     return new_floor(CAPACITY, units, classes if policy.by_class else 0, policy.timetable)
 
@@ -310,9 +309,9 @@ def _longer(jobs: Array, rows: int) -> Array:
 
 
 def run_jobs(
-    units: NDArray[np.int64],
+    units: Ints,
     arrival: Array,
-    need: NDArray[np.int64],
+    need: Ints,
     service: Array,
     policy: str | Path | Policy | Callable[..., Any],
     option: int = 1,

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.arrays import Array, Ints
 from loynes.kernels.events.uncounted import inlined, uncounted
 
 # Places in Floor.counts. WOKEN: servers were lost or came back, and nobody has been started since. BY_CLASS: whether
@@ -54,17 +55,17 @@ class Floor(NamedTuple):
     """One slot a job, as many as there is room for; `counts` and `clock` are what would be scalars."""
 
     jobs: NDArray[Any]
-    need: NDArray[np.int64]  # [slot, kind]
-    free: NDArray[np.int64]  # [kind]; below 0 where servers are lost as soon as their jobs end
-    units: NDArray[np.int64]  # [kind]
-    counts: NDArray[np.int64]
-    alike: NDArray[np.int64]  # [class, 2]: the first and the last in line of a class
-    clock: NDArray[np.float64]  # [1]
-    times: NDArray[np.float64]  # [step]: a schedule's, where a policy keeps one
-    room: NDArray[np.int64]  # [step, kind]: what it leaves free from that time on
+    need: Ints  # [slot, kind]
+    free: Ints  # [kind]; below 0 where servers are lost as soon as their jobs end
+    units: Ints  # [kind]
+    counts: Ints
+    alike: Ints  # [class, 2]: the first and the last in line of a class
+    clock: Array  # [1]
+    times: Array  # [step]: a schedule's, where a policy keeps one
+    room: Ints  # [step, kind]: what it leaves free from that time on
 
 
-def new_floor(capacity: int, units: NDArray[np.int64], classes: int = 0, planned: bool = False) -> Floor:
+def new_floor(capacity: int, units: Ints, classes: int = 0, planned: bool = False) -> Floor:
     """Empty; lines by class are kept for so many classes, and there is room for a timetable if it is planned."""
     counts = np.zeros(COUNTS, np.int64)
     counts[HEAD] = counts[TAIL] = NOBODY

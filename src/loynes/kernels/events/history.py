@@ -7,7 +7,6 @@ first served from an empty floor, leave the whole state: running jobs, and the l
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import JobTable
@@ -18,8 +17,6 @@ from loynes.kernels.events.policies import find_policy
 CHUNK = 1 << 14
 # Nobody has the number -1; the last job before job 0 is -2.
 NUMBERED = -1
-
-Array = NDArray[np.float64]
 
 
 def run_history(

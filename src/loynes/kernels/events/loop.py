@@ -10,6 +10,7 @@ import numpy as np
 from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
+from loynes.arrays import Array, Ints
 from loynes.errors import UsageError
 from loynes.kernels.cpu.compiled import compiled, prepares
 from loynes.kernels.cpu.jobs import draw_block, new_block
@@ -48,11 +49,11 @@ class Observations(NamedTuple):
     """Sums over the jobs that one replica observes, by class, and over time."""
 
     per_unit: float
-    sums: NDArray[np.float64]  # [class, SUMS]
+    sums: Array  # [class, SUMS]
     bins: NDArray[np.uint32]  # [class, bin], of waits
     response_bins: NDArray[np.uint32]
-    time: NDArray[np.float64]  # [KINDS + 2 kinds]
-    jobs: NDArray[np.float64]  # [row, 3]: wait, response and arrival of the jobs that have a row
+    time: Array  # [KINDS + 2 kinds]
+    jobs: Array  # [row, 3]: wait, response and arrival of the jobs that have a row
 
     @property
     def ended(self) -> int:
@@ -69,11 +70,11 @@ def new_observations(classes: int, kinds: int, unit: float, rows: int = 0) -> Ob
 class Arrivals(NamedTuple):
     """Jobs in order of arrival; `row` says where in Observations.jobs a job's wait goes, -1 nowhere."""
 
-    arrival: NDArray[np.float64]
-    job_class: NDArray[np.int64]
-    service: NDArray[np.float64]
-    guess: NDArray[np.float64]
-    row: NDArray[np.int64]
+    arrival: Array
+    job_class: Ints
+    service: Array
+    guess: Array
+    row: Ints
 
 
 @prepares

@@ -8,8 +8,9 @@ from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from loynes.arrays import Array, Ints
 from loynes.kernels.cpu.engine import PIECES, Piece
-from loynes.kernels.engine import Array, Ints, Task
+from loynes.kernels.engine import Task
 from loynes.kernels.events.engine import run_classes
 from loynes.kernels.events.loop import KINDS, PRESENT, SPAN, WAITING, loop_of
 from loynes.kernels.events.policies import Policy

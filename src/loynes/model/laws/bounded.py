@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import model_validator
 
+from loynes.arrays import Array
 from loynes.model.fields import Duration, DurationOrZero
-from loynes.model.laws.law import Array, Law
+from loynes.model.laws.law import Law
 from loynes.model.laws.recipes import Recipe
 
 

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import ConfigDict, Field, Strict, ValidationInfo, model_validator
 
+from loynes.arrays import Array
 from loynes.model.fields import LARGEST, SMALLEST, time_unit_of
 from loynes.model.laws.bounded import Deterministic
-from loynes.model.laws.law import Array, Law
+from loynes.model.laws.law import Law
 from loynes.model.laws.recipes import Recipe
 from loynes.model.units import seconds_of, time_in
 

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import Field, ValidationInfo, model_validator
 
+from loynes.arrays import Array
 from loynes.model.fields import Count, Duration, Probability, check_sum_to_one, either, one_of, time_unit_of
-from loynes.model.laws.law import Array, Law, at_least_zero
+from loynes.model.laws.law import Law, at_least_zero
 from loynes.model.laws.phases import Phases
 from loynes.model.laws.recipes import Recipe
 from loynes.model.units import rate_in

@@ -8,13 +8,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from loynes.arrays import Array
 from loynes.model.fields import Record
 from loynes.model.laws.phases import Phases
 from loynes.model.laws.recipes import Recipe
-
-Array = NDArray[np.float64]
 
 # Name in model files -> law, in the order of definition. Filled by the definition of a law, wherever that is.
 LAWS: dict[str, type[Law]] = {}

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import Field, ValidationInfo, model_validator
 
+from loynes.arrays import Array
 from loynes.model.fields import Duration, Positive, either, one_of, time_unit_of
-from loynes.model.laws.law import Array, Law
+from loynes.model.laws.law import Law
 from loynes.model.laws.recipes import Recipe
 from loynes.model.units import time_in
 

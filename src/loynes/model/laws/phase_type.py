@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import ConfigDict, Field, Strict, model_validator
 
+from loynes.arrays import Array
 from loynes.model.fields import Finite, NonNegative, Positive
-from loynes.model.laws.law import Array, Law, at_least_zero
+from loynes.model.laws.law import Law, at_least_zero
 from loynes.model.laws.phases import Phases, problem
 
 MOST_PHASES = 100

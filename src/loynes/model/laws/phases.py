@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from loynes.arrays import Array
 
 # Terms of the series for an argument of at most 1/16, after which squaring takes over.
 SERIES = 12

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from loynes.arrays import Array
 
 # Beyond these logits lies 1e-17 of the law, or, for heavy tails, nothing a double can say.
 NEAR, FAR = 40.0, 700.0

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+from loynes.arrays import Array
 
 if TYPE_CHECKING:
     from loynes.model.laws.law import Law
@@ -36,4 +35,4 @@ class Recipe(NamedTuple):
     r: float = 0.0
     add: float = 0.0
     tabulated: Law | None = None  # "table": the law whose log-quantiles are tabulated
-    nodes: NDArray[np.float64] | None = None  # "pieces": rows of (u, Q(u), slope of Q from there); the first u is 0
+    nodes: Array | None = None  # "pieces": rows of (u, Q(u), slope of Q from there); the first u is 0

@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import Field, Strict, model_validator
 
+from loynes.arrays import Array
 from loynes.errors import ModelError
 from loynes.model.fields import LARGEST, SMALLEST
 from loynes.model.laws.bounded import Uniform
 from loynes.model.laws.empirical import MOST_VALUES, Empirical
-from loynes.model.laws.law import Array, Law
+from loynes.model.laws.law import Law
 from loynes.model.laws.tails import Tail, tail_of
 from loynes.model.laws.truncated import Shifted
 

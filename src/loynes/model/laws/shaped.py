@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import Field, field_validator
 
+from loynes.arrays import Array
 from loynes.model.fields import Duration, Positive
 from loynes.model.laws.exponential import GammaShaped
-from loynes.model.laws.law import Array, Law, at_least_zero
+from loynes.model.laws.law import Law, at_least_zero
 from loynes.model.laws.recipes import Recipe
 
 

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import SkipValidation
 
+from loynes.arrays import Array
 from loynes.model.fields import Positive
-from loynes.model.laws.law import Array, Law
+from loynes.model.laws.law import Law
 from loynes.model.laws.recipes import Recipe
 
 

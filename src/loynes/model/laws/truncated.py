@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import model_validator
 
+from loynes.arrays import Array
 from loynes.model.fields import Duration, DurationOrZero
-from loynes.model.laws.law import Array, Law, leaves
+from loynes.model.laws.law import Law, leaves
 from loynes.model.laws.quantile_moments import moments
 from loynes.model.laws.recipes import Recipe
 from loynes.model.laws.service_law import ServiceLaw

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from loynes.arrays import Array, Ints
 from loynes.errors import LoynesError, TraceError
 from loynes.estimate import Estimate, mean_of
 from loynes.estimators.measures import ALL_JOBS
@@ -21,7 +22,6 @@ from loynes.estimators.resamples import Quantity
 from loynes.execution.context import Context
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import job_table
-from loynes.kernels.engine import Array, Ints
 from loynes.kernels.events.engine import Events, jobs_before, run_classes, run_jobs
 from loynes.kernels.events.loop import KINDS, SPAN, Arrivals
 from loynes.kernels.events.recorded import WAIT, observe

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from loynes.arrays import Array, Ints
 from loynes.errors import UnstableError
 from loynes.estimators import events as from_events
 from loynes.estimators.measures import ALL_JOBS
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import job_table
-from loynes.kernels.engine import Array, Ints
 from loynes.kernels.events.engine import Events, ReplicaRecord
 from loynes.model import Model
 from loynes.questions.answering.orders import Order

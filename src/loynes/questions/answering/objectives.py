@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -58,21 +58,11 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Objective:
+class Objective(Target):
     """A metric, of a class or of all jobs, that must not exceed its bound (or, if it falls with load, fall below)."""
 
-    text: str
-    metric: Metric
-    of: str  # a class, or nothing for all jobs
-    bound: float
-    exceeds: tuple[float, ...] = ()  # the x of P(wait > x), which must be asked for
+    bound: float = field(kw_only=True)
     sign: str = ""  # <= or >=; by default as the metric grows
-
-    def value(self, result: HasMeasures) -> Estimate:
-        """The metric in a result that was asked for `exceeds`."""
-        if self.metric.of == "system":
-            return self.metric.get(result.system)
-        return self.metric.get(result.classes[self.of] if self.of else result.overall)
 
     @property
     def at_least(self) -> bool:
@@ -190,7 +180,7 @@ def _read(text: str, classes: Sequence[str], time_unit: str | None, searched: bo
         raise UsageError(f"objective {text!r}: the bound must be a finite number of at least 0")
     if metric.unit in ("probability", "share") and bound > 1:
         raise UsageError(f"objective {text!r}: a probability or a share is at most 1")
-    return Objective(" ".join(text.split()), metric, of, bound, exceeds, whole["sign"])
+    return Objective(" ".join(text.split()), metric, of, exceeds, bound=bound, sign=whole["sign"])
 
 
 def _metric(

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from loynes.arrays import Array
 from loynes.errors import UnstableError
 from loynes.estimate import Estimate, mean_of
 from loynes.estimators.effects import difference, mean_slopes, values_of
@@ -33,7 +33,6 @@ from loynes.stationary.slopes import SlopeChains, slope_bytes
 if TYPE_CHECKING:
     from loynes.questions.evaluate import Evaluated
 
-Array = NDArray[np.float64]
 
 # Metrics that are means of waits, or these and a constant: their derivatives are means of the waits' own.
 SMOOTH = ("wait.mean", "response.mean")

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from loynes.arrays import Array, Ints
 from loynes.errors import UsageError
 from loynes.estimate import Estimate
 from loynes.estimators.jobs import average_in_windows, spread_of, system_over, waits_of
@@ -19,8 +19,6 @@ from loynes.questions.answering.orders import Order
 from loynes.results.records.replay import Log, Recorded, Replay, ReplayedClass, Series
 from loynes.traces.trace import TOO_LARGE, Trace
 from loynes.traces.units import unit_named
-
-Array = NDArray[np.float64]
 
 # Beyond so many needs, classes are powers of two; beyond so many values of a label, the rest is one class.
 MOST_NEEDS = 12
@@ -153,7 +151,7 @@ def guesses_of(jobs: Trace, order: Order, inflation: float | None) -> tuple[Arra
     return order.inflation * jobs.service, f"{order.inflation:g} times the true run times"
 
 
-def classes_of(trace: Trace, label: str | None, kinds: tuple[str, ...] = ()) -> tuple[list[str], NDArray[np.int64]]:
+def classes_of(trace: Trace, label: str | None, kinds: tuple[str, ...] = ()) -> tuple[list[str], Ints]:
     """Names of the classes, and each job's place among them."""
     if label is not None:
         if label not in trace.labels:
@@ -188,12 +186,12 @@ def _range(power: int) -> str:
     return str(2**power) if power < 2 else f"{2 ** (power - 1) + 1}-{2**power}"
 
 
-def _class(wait: Array, service: Array, need: NDArray[np.int64]) -> ReplayedClass:
+def _class(wait: Array, service: Array, need: Ints) -> ReplayedClass:
     waits = waits_of(wait, service)
     return ReplayedClass(**vars(waits), jobs=len(need), need=(int(need.min()), int(need.max())))
 
 
-def _recorded(trace: Trace, members: dict[str, NDArray[np.int64]]) -> Recorded | None:
+def _recorded(trace: Trace, members: dict[str, Ints]) -> Recorded | None:
     known = ~np.isnan(trace.wait)
     if not known.any():
         return None

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from loynes.arrays import Ints
 from loynes.errors import TraceError, UsageError
 from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS, Measures
@@ -20,7 +21,6 @@ from loynes.estimators.resamples import (
     wait_quantity,
 )
 from loynes.execution.context import Context
-from loynes.kernels.engine import Ints
 from loynes.kernels.events.recorded import COUNT, NONE, RESPONSE, WAIT, Recorded, RecordedJobs, RecordedState
 from loynes.questions.answering.objectives import Objective, Target
 from loynes.questions.answering.orders import Order, order_of

@@ -14,11 +14,12 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from loynes._version import __version__
+from loynes.arrays import Array, Ints
 from loynes.estimate import Estimate, student
 from loynes.execution.context import Context
 from loynes.execution.journal import Journal, Record
 from loynes.inputs.tables import JobTable, job_table
-from loynes.kernels.engine import Array, Engine, Ints
+from loynes.kernels.engine import Engine
 from loynes.model import Model
 from loynes.questions.answering.methods import DELTA, FIRST_AGREEMENT, cpu_seconds
 from loynes.questions.answering.thresholds import JudgedRate, judged_rate

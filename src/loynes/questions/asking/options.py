@@ -146,6 +146,7 @@ Precision = Annotated[float, Field(gt=0, lt=1), Option("Relative half-width of t
 Samples = Annotated[
     int | None, Field(ge=2, le=2**32 - 1), Option("Instead: so many observed arrivals (at least) or samples.")
 ]
+Arrivals = Annotated[int | None, Field(ge=2, le=2**32 - 1), Option("Instead: so many observed arrivals (at least).")]
 Exceeds = Annotated[
     tuple[float, ...],
     BeforeValidator(lambda given: _finite(values_of(given))),
@@ -217,6 +218,22 @@ Inflation = Annotated[
         "How many times too long run times are guessed (by policies that believe in them).",
         must="be at least 1: a guess is at least as long as the job",
     ),
+]
+BelievedTimes = Annotated[
+    float | None,
+    Field(ge=1, allow_inf_nan=False),
+    Option(
+        "Run times are believed so many times too long.",
+        default="requested ones",
+        must="be at least 1: a guess is at least as long as the job",
+    ),
+]
+ByLabel = Annotated[str | None, Option("Classes by a column of the log: queue, user, ...", "LABEL", flag="--by")]
+OwnOption = Annotated[int | None, Option("The number that a policy of your own takes.")]
+Searched = Annotated[
+    tuple[str, ...],
+    BeforeValidator(texts_of),
+    Option("'p95(wait) <= 600', 'P(wait[T1] > 60) <= 0.01'. Repeatable.", "OBJECTIVE", written="repeated"),
 ]
 Window = Annotated[int | None, Field(ge=1), Option("How far smash looks.", default="10", unit="jobs")]
 SwapThreshold = Annotated[

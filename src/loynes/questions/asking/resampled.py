@@ -22,21 +22,11 @@ class OnResamples(AboutLog):
 
     resources: ResourcesOption = Field(default_factory=dict)
     policy: PolicyOption = "fcfs"
-    inflation: Annotated[
-        float | None,
-        Field(ge=1, allow_inf_nan=False),
-        Option(
-            "Run times are believed so many times too long.",
-            default="requested ones",
-            must="be at least 1: a guess is at least as long as the job",
-        ),
-    ] = None
+    inflation: options.BelievedTimes = None
     window: options.Window = None
     threshold: options.SwapThreshold = None
-    option: Annotated[int | None, Option("The number that a policy of your own takes.")] = None
-    classes: Annotated[str | None, Option("Classes by a column of the log: queue, user, ...", "LABEL", flag="--by")] = (
-        None
-    )
+    option: options.OwnOption = None
+    classes: options.ByLabel = None
     scale: Annotated[Copies, Option("So many times as many jobs, of the same kinds.")] = 1.0
     max_need: Annotated[
         int | None, Field(ge=1), Option("Larger jobs run on so many servers, longer in proportion.", unit="servers")

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from loynes.arrays import Array
 from loynes.traces.jobs import CANCELLED, NEVER_STARTED, UNFINISHED, Jobs
 from loynes.traces.ledger import Ledger
 from loynes.traces.objects import number_in, objects_of, text_in
 from loynes.traces.readers.register import Asked, reader
-from loynes.traces.trace import Array, Trace
+from loynes.traces.trace import Trace
 
 REMOVED, COMPLETED = 3, 4
 AT_A_TIME = 256  # objects, so few that they stay in the processor's cache

@@ -6,11 +6,12 @@ import re
 
 import numpy as np
 
+from loynes.arrays import Array
 from loynes.traces.cells import Lines
 from loynes.traces.jobs import NEVER_STARTED, Jobs, label_of
 from loynes.traces.ledger import Ledger
 from loynes.traces.readers.register import BEGINNING, Asked, reader
-from loynes.traces.trace import Array, Trace
+from loynes.traces.trace import Trace
 from loynes.traces.words import Words, by_distinct_word, distinct, which
 
 NO_END = "record of another event than a job's end"

@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.arrays import Array
 from loynes.traces.cells import Cells, Lines, header_of
 from loynes.traces.jobs import CANCELLED, MIXED, NEVER_STARTED, REQUESTED_INSTEAD, UNFINISHED, Jobs
 from loynes.traces.ledger import Ledger
 from loynes.traces.readers.register import Asked, reader
-from loynes.traces.trace import Array, Trace
+from loynes.traces.trace import Trace
 from loynes.traces.words import Bad, Words, by_distinct_word, distinct, mebibytes, numbers_of, which
 
 __all__ = ["CANCELLED", "MIXED", "NEVER_STARTED", "REQUESTED_INSTEAD", "UNFINISHED", "read_sacct", "tres_of"]

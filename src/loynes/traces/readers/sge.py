@@ -6,11 +6,12 @@ import re
 
 import numpy as np
 
+from loynes.arrays import Array
 from loynes.traces.cells import Lines
 from loynes.traces.jobs import NEVER_STARTED, Jobs
 from loynes.traces.ledger import Ledger
 from loynes.traces.readers.register import BEGINNING, Asked, reader
-from loynes.traces.trace import Array, Trace
+from loynes.traces.trace import Trace
 from loynes.traces.words import Words, by_distinct_word, which
 
 TASK = "task of a parallel job, which has a line of its own"
@@ -55,8 +56,7 @@ def read_sge(data: bytes, ledger: Ledger, asked: Asked) -> Trace:
     lines = Lines(data, ":", width, apart, ledger, comment="#")
     columns: dict[str, Words] = {name: lines.column(i) for name, i in PLACES.items() if i < width}
     columns |= {name: [""] * len(lines.place) for name, i in PLACES.items() if i >= width}
-    place, records, damaged = lines.place, lines.records, lines.damaged
-    jobs = Jobs(ledger, asked, place, records, damaged)
+    jobs = Jobs(ledger, asked, lines.place, lines.records, lines.damaged)
     for name in ("submit", "start", "end"):
         jobs.put(name, columns[name])
         jobs.values[name] = _seconds(jobs.value(name))

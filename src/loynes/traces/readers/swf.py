@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.arrays import Array, Ints
 from loynes.traces.cells import numbers_in
 from loynes.traces.jobs import CANCELLED, REQUESTED_INSTEAD, Jobs
 from loynes.traces.ledger import Ledger, quoted
 from loynes.traces.readers.register import Asked, reader
 from loynes.traces.times import number
-from loynes.traces.trace import Array, Trace
+from loynes.traces.trace import Trace
 from loynes.traces.units import resource_named
 
 FIELDS = 18
@@ -69,7 +70,7 @@ def _recognises(beginning: bytes) -> bool:
 def read_swf(data: bytes, ledger: Ledger, asked: Asked) -> Trace:
     header: dict[str, float] = {}
     columns: list[Array] = []
-    places: list[NDArray[np.int64]] = []
+    places: list[Ints] = []
     data, width = _as_words(data, ledger)
     records, begin, line = 0, 0, 1
     while begin < len(data):
@@ -176,7 +177,7 @@ class _Part:
             else:
                 ledger.repair(HEADER_UNREAD)
 
-    def values(self, ledger: Ledger, width: int) -> tuple[Array, NDArray[np.int64]]:
+    def values(self, ledger: Ledger, width: int) -> tuple[Array, Ints]:
         """The used fields of all lines that have so many words and numbers where they are needed, and their numbers."""
         right = self._count[self._data] == width
         for line in self._data[~right]:
@@ -197,7 +198,7 @@ class _Part:
                 sound[i] = False
         return columns[:, sound], self._line + lines[sound]
 
-    def _numbers(self, words: NDArray[np.int64]) -> Array:
+    def _numbers(self, words: Ints) -> Array:
         """The words as numbers; NaN where one is none."""
         result, plain = numbers_in(self._bytes, self._from[words], self._to[words])
         for i in np.flatnonzero(~plain):
