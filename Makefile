@@ -44,8 +44,8 @@ bench: $(READY_DEV)  ## rates, ratios and how long answers take; a quarter of an
 docs: $(READY_DEV)  ## recompute the figures that the docs show
 	$(BIN)/python docs/figures.py
 
-site: $(READY_DEV)  ## the documentation as pages, in site/
-	$(BIN)/mkdocs build --quiet
+site: $(READY_DEV)  ## the documentation as pages, in site/; zensical serve shows them while they are written
+	$(BIN)/zensical build --clean --strict
 
 wheel: $(READY_DEV)
 	$(BIN)/python -m build --wheel --outdir dist
