@@ -95,7 +95,7 @@ def test_python_runs(page: str, code: str, tmp_path: Path) -> None:
 def command_lines() -> list[str]:
     """Indented lines, and lines after a prompt, that call us."""
     found = []
-    for page in PAGES:
+    for page in (*PAGES, ROOT / "README.md"):
         for line in page.read_text(encoding="utf-8").splitlines():
             match = re.match(r"(?:    |\$ )(loynes .*)", line)
             if match:
