@@ -16,14 +16,15 @@ import typer
 from loynes.cli.app import app
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted((ROOT / "docs").glob("*.md"))
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built from a copy: a build leaves a cache beside the pages' sources."""
     folder = tmp_path_factory.mktemp("site")
-    shutil.copytree(ROOT / "docs", folder / "docs")
+    shutil.copytree(DOCS, folder / "docs")
     shutil.copy(ROOT / "mkdocs.yml", folder)
     done = build(folder)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -39,8 +40,8 @@ def test_it_builds(site: Path) -> None:
     """Every page has a place in the navigation, every link leads somewhere."""
     assert "<svg" in (site / "reproduced" / "one-or-all.svg").read_text()
     assert not (site / "figures.py").exists()
-    listed = set(re.findall(r"[\w-]+\.md", (ROOT / "mkdocs.yml").read_text()))
-    assert listed == {page.name for page in PAGES}
+    listed = set(re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text()))
+    assert listed == {page.relative_to(DOCS).as_posix() for page in PAGES}
     assert all((site / name.replace(".md", ".html")).exists() for name in listed)
 
 
@@ -58,7 +59,7 @@ def test_a_broken_link_is_noticed(tmp_path: Path) -> None:
 
 def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
     """No font, script or style of another host, so that pages can be read behind a firewall."""
-    for page in site.glob("*.html"):
+    for page in site.rglob("*.html"):
         asked = re.findall(r'<(?:script|link|img)[^>]*(?:src|href)="?(https?://[^">]*)', page.read_text())
         assert asked == [], page.name
 
