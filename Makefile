@@ -45,8 +45,8 @@ docs: $(READY_DEV)  ## recompute the figures that the docs show, run the noteboo
 	$(BIN)/python docs/figures.py
 	$(BIN)/python docs/notebooks/run.py
 
-site: $(READY_DEV)  ## the documentation as pages, in site/
-	$(BIN)/mkdocs build --quiet
+site: $(READY_DEV)  ## the documentation as pages, in site/; zensical serve shows them while they are written
+	$(BIN)/zensical build --clean --strict
 
 wheel: $(READY_DEV)
 	$(BIN)/python -m build --wheel --outdir dist

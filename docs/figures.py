@@ -1,10 +1,16 @@
-"""Draws the pictures in the docs and computes the numbers behind them: make docs, or python docs/figures.py NAME ..."""
+"""Draws the pictures in the docs and computes the numbers behind them: make docs, or python docs/figures.py NAME ...
+
+`python docs/figures.py --draw` draws what it can from the tables (.csv) that are there, and computes nothing.
+"""
 
 from __future__ import annotations
 
 import csv
 import math
+import shutil
+import subprocess
 import sys
+import tempfile
 import warnings
 from pathlib import Path
 
@@ -13,6 +19,9 @@ import numpy as np
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from matplotlib.colors import to_rgb
+from matplotlib.lines import Line2D
+from matplotlib.text import Text
 
 import loynes
 from loynes.kernels.reference import clamp_step
@@ -21,18 +30,58 @@ HERE = Path(__file__).parent
 EXACT = (3.7523494, 8.5944007, 14.932306, 23.490975, 35.586642, 53.857604, 84.464384, 145.89301, 330.57994)
 THRESHOLD = 20.448071666
 
+# Pages are read on white and on black: backgrounds are transparent, and what would be black is this grey, whose
+# contrast is about 4.5 to both.
+GREY = "#777b80"
+ARROW = {"arrowstyle": "->", "color": GREY}
+
 plt.rcParams |= {
     "font.size": 10,
     "axes.spines.top": False,
     "axes.spines.right": False,
+    "axes.edgecolor": GREY,
+    "hatch.linewidth": 0.8,
     "svg.hashsalt": "loynes",
     "svg.fonttype": "none",
 }
 
 
 def save(figure: plt.Figure, name: str) -> None:
-    figure.savefig(HERE / f"{name}.svg", metadata={"Date": None})
-    figure.savefig(HERE / f"{name}.png", dpi=150)
+    """As an SVG that reads on white and on black."""
+    for artist in (*figure.findobj(Text), *figure.findobj(Line2D)):
+        if max(to_rgb(artist.get_color())) < 0.3:
+            artist.set_color(GREY)
+    for axis in figure.axes:
+        axis.spines[:].set_edgecolor(GREY)
+        for line in (*axis.get_xgridlines(), *axis.get_ygridlines()):
+            line.set(color=GREY, alpha=0.25)
+    figure.savefig(HERE / f"{name}.svg", metadata={"Date": None}, transparent=True)
+    plt.close(figure)
+
+
+def table(name: str) -> list[dict[str, str]]:
+    with (HERE / f"{name}.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def report() -> None:
+    """The page that README and landing page show, as a browser shows it, light and dark: the cluster in examples/."""
+    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if browser is None:
+        raise SystemExit(
+            "report: a page is pictured by chromium, chromium-browser or google-chrome; none is on the PATH"
+        )
+    text = loynes.evaluate(HERE.parent / "examples" / "gpu-nodes.toml").report()
+    with tempfile.TemporaryDirectory() as folder:
+        for theme in ("light", "dark"):
+            page = Path(folder) / f"{theme}.html"
+            page.write_text(text.replace("<html", f'<html data-theme="{theme}"', 1), encoding="utf-8")
+            subprocess.run(
+                [browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1200,1044",
+                 f"--user-data-dir={folder}/profile", "--virtual-time-budget=5000",
+                 f"--screenshot={HERE}/report-{theme}.png", page.as_uri()],
+                check=True, capture_output=True,
+            )  # fmt: skip
 
 
 def one_step() -> None:
@@ -42,18 +91,16 @@ def one_step() -> None:
     start, s = W[a - 1], len(W)
     after = clamp_step(W, a, sigma, tau)
     figure, axes = plt.subplots(1, 3, figsize=(10.5, 3.7), sharey=True, layout="constrained")
-    grey, blue, red = "#b8bec7", "#3465a4", "#cc3b2f"
+    grey, blue, red = "#a3abb5", "#3b73bd", "#d5453a"
     axes[0].bar(range(s), W, color=grey, width=0.86)
     axes[0].set_title("an arriving job sees W, ascending")
-    axes[0].annotate(
-        "a job that needs 3 servers\nwaits until W[2]", (2.0, W[2]), (0.0, 4.6), arrowprops={"arrowstyle": "->"}
-    )
+    axes[0].annotate("a job that needs 3 servers\nwaits until W[2]", (2.0, W[2]), (0.0, 4.6), arrowprops=ARROW)
     axes[1].bar(range(s), W, color=grey, width=0.86)
     axes[1].bar(range(a), start - W[:a], bottom=W[:a], color="none", edgecolor=red, hatch="////", width=0.86)
     axes[1].bar(range(a), [sigma] * a, bottom=start, color=blue, width=0.86)
     axes[1].set_title("it takes the 3 least loaded together")
-    axes[1].annotate("its service", (1.0, start + 0.9 * sigma), (3.0, 4.9), arrowprops={"arrowstyle": "->"}, color=blue)
-    axes[1].annotate("idle, but\nblocked", (0.1, 1.4), (-0.4, 4.3), arrowprops={"arrowstyle": "->"}, color=red)
+    axes[1].annotate("its service", (1.0, start + 0.9 * sigma), (3.0, 4.9), arrowprops=ARROW, color=blue)
+    axes[1].annotate("idle, but\nblocked", (0.1, 1.4), (-0.4, 4.3), arrowprops=ARROW, color=red)
     order = np.argsort(np.concatenate([np.full(a, start + sigma), W[a:]]), kind="stable")
     colours = [blue if i < a else grey for i in order]
     axes[2].bar(range(s), after, color=colours, width=0.86)
@@ -90,14 +137,23 @@ def backward_bias(samples: int = 20_000) -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["rule", "load", "exact", "mean_wait", "low", "high", "median_length", "longest"])
         writer.writerows([(r[0], f"{r[1]:.1f}", *(f"{x:.6g}" for x in r[2:])) for r in rows])
+    draw_backward_bias(samples)
+
+
+def draw_backward_bias(samples: int = 20_000) -> None:
+    rows = table("backward-bias")
     figure, axis = plt.subplots(figsize=(7, 3.8), layout="constrained")
-    for shift, (name, marker) in enumerate(zip(rules, "sov", strict=True)):
-        part = np.array([r[1:6] for r in rows if r[0] == name])
-        load, exact, mean, low, high = part.T
+    for shift, (name, marker) in enumerate(zip(dict.fromkeys(row["rule"] for row in rows), "sov", strict=True)):
+        part = [
+            [float(row[k]) for k in ("load", "exact", "mean_wait", "low", "high")]
+            for row in rows
+            if row["rule"] == name
+        ]
+        load, exact, mean, low, high = np.array(part).T
         error = 100 * np.array([mean - low, high - mean]) / exact
         place = load + 0.012 * (shift - 1)
         axis.errorbar(place, 100 * (mean / exact - 1), yerr=error, fmt=marker, capsize=2, label=name, ms=4)
-    axis.axhline(0, color="black", lw=0.8)
+    axis.axhline(0, color=GREY, lw=0.8)
     axis.set_xlabel("load (fraction of the threshold)")
     axis.set_ylabel("mean wait against exact, %")
     axis.set_title(f"Backward samples lie below the truth (one-or-all, {samples} samples, 99% intervals)", fontsize=10)
@@ -108,7 +164,7 @@ def backward_bias(samples: int = 20_000) -> None:
 def sandwich(arrivals: int = 128 * 500) -> None:
     """one-or-all at load 0.9: what a short run says after ever longer burn-ins, from empty and from both sides."""
     burn_ins = [2**k for k in range(10, 22)]
-    exact, rate = EXACT[8], 0.9 * THRESHOLD
+    rate = 0.9 * THRESHOLD
     rows = []
     for burn_in in burn_ins:
         for method in ("forward", "sandwich"):
@@ -124,16 +180,21 @@ def sandwich(arrivals: int = 128 * 500) -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["burn_in", "method", "low", "high", "apart"])
         writer.writerows([(*r[:2], *(f"{x:.6g}" for x in r[2:])) for r in rows])
+    draw_sandwich()
+
+
+def draw_sandwich() -> None:
+    rows, exact = table("sandwich"), EXACT[8]
+    burn_ins = list(dict.fromkeys(int(row["burn_in"]) for row in rows))
     figure, axis = plt.subplots(figsize=(7.5, 4), layout="constrained")
     for method, colour, shift, label in (
-        ("forward", "#cc3b2f", 0.94, "from empty: 99% interval"),
-        ("sandwich", "#3465a4", 1.06, "sandwich: bracket"),
+        ("forward", "#d5453a", 0.94, "from empty: 99% interval"),
+        ("sandwich", "#3b73bd", 1.06, "sandwich: bracket"),
     ):
-        part = [r for r in rows if r[1] == method]
-        place = np.array([r[0] for r in part]) * shift
-        low, high = (np.array([r[k] for r in part]) for k in (2, 3))
-        axis.vlines(place, np.maximum(low, 1), high, color=colour, lw=5, label=label)
-    axis.axhline(exact, color="black", lw=0.8, label=f"exact: {exact:.2f}")
+        part = [row for row in rows if row["method"] == method]
+        place, low, high = np.array([[float(row[k]) for k in ("burn_in", "low", "high")] for row in part]).T
+        axis.vlines(place * shift, np.maximum(low, 1), high, color=colour, lw=5, label=label)
+    axis.axhline(exact, color=GREY, lw=0.8, label=f"exact: {exact:.2f}")
     axis.set_xscale("log", base=2)
     axis.set_yscale("log")
     axis.set_xticks(burn_ins[::2], [f"{n:,}" for n in burn_ins[::2]])
@@ -148,14 +209,13 @@ def sandwich(arrivals: int = 128 * 500) -> None:
 
 def coverage() -> None:
     """How often 99% intervals held the truth, from benchmarks/intervals.py's table."""
-    with (HERE / "coverage.csv").open() as file:
-        rows = list(csv.DictReader(file))
+    rows = table("coverage")
     figure, axis = plt.subplots(figsize=(7.5, 0.26 * len(rows) + 1.2), layout="constrained")
     for place, row in enumerate(reversed(rows)):
         share, low, high = (100 * float(row[k]) for k in ("coverage", "low", "high"))
-        colour = "#3465a4" if row["stop"].startswith("precision") else "#777777"
+        colour = "#3b73bd" if row["stop"].startswith("precision") else "#777777"
         axis.errorbar(share, place, xerr=[[share - low], [high - share]], fmt="o", color=colour, ms=4, capsize=2)
-    axis.axvline(99, color="black", lw=0.8)
+    axis.axvline(99, color=GREY, lw=0.8)
     axis.set_yticks(
         range(len(rows)), [f"{r['case']}: {r['quantity']}, {r['stop']}" for r in reversed(rows)], fontsize=8
     )
@@ -185,6 +245,7 @@ def scenario() -> None:
 
 
 FIGURES = {
+    "report": report,
     "one-step": one_step,
     "backward-bias": backward_bias,
     "sandwich": sandwich,
@@ -192,7 +253,15 @@ FIGURES = {
     "policies": policies,
     "scenario": scenario,
 }
+FROM_TABLES = {
+    "one-step": one_step,
+    "backward-bias": draw_backward_bias,
+    "sandwich": draw_sandwich,
+    "coverage": coverage,
+}
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or FIGURES:
-        FIGURES[name]()
+    names = [name for name in sys.argv[1:] if name != "--draw"]
+    figures = FROM_TABLES if "--draw" in sys.argv else FIGURES
+    for name in names or figures:
+        figures[name]()

@@ -36,7 +36,7 @@ def test_python(code: str, tmp_path: Path) -> None:
 
 
 def test_there_are_examples() -> None:
-    assert len(CONSOLE) == 5
+    assert len(CONSOLE) == 4
     assert len(PYTHON) == 1
     assert "make run" in README
     assert "make test" in README

@@ -1,0 +1,99 @@
+"""The page of questions: every command on it runs, on a cluster and logs made here, only more coarsely."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from loynes.cli.app import main
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "questions.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(r"^    loynes (.*)$", PAGE, flags=re.MULTILINE)
+# What makes an answer quick, and changes nothing else of the question.
+COARSE = {
+    "evaluate": "--precision 0.2",
+    "stability": "--precision 0.05",
+    "plan": "--max-jobs 3e6",
+    "compare": "--precision 0.2",
+    "compare --policies": "--jobs 2000 --no-limits",
+    "sensitivity": "--samples 2000",
+    "simulate": "--jobs 2000 --replicas 4",
+    "simulate --horizon": "--replicas 8",
+    "log": "--resamples 8",
+    "replay": "",
+}
+START = datetime(2026, 1, 5)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cluster, five weeks of a Slurm log, and workloads of Kueue."""
+    made = tmp_path_factory.mktemp("questions")
+    shutil.copy(ROOT / "examples" / "gpu-nodes.toml", made / "cluster.toml")
+    rng = np.random.default_rng(1)
+    sacct, workloads = ["JobID|Submit|Start|End|AllocCPUS|State|User"], []
+    for number, second in enumerate(np.sort(rng.uniform(0, 35 * 86400, 800))):
+        submit = START + timedelta(seconds=int(second))
+        start = submit + timedelta(minutes=5)
+        end = start + timedelta(seconds=int(rng.exponential(15000)) + 1)
+        need, user = int(rng.choice([1, 2, 8, 32])), str(rng.choice(["alice", "bob"]))
+        sacct.append(f"{number}|{submit:%FT%T}|{start:%FT%T}|{end:%FT%T}|{need}|COMPLETED|{user}")
+        ended = [
+            {"type": kind, "status": "True", "lastTransitionTime": f"{when:%FT%T}Z"}
+            for kind, when in (("Admitted", start), ("Finished", end))
+        ]
+        pods = {"name": "main", "count": 1, "template": {"spec": {"containers": [asks(need)]}}}
+        named = {"name": f"job-{number}", "namespace": user, "creationTimestamp": f"{submit:%FT%T}Z"}
+        workloads.append({"metadata": named, "spec": {"podSets": [pods]}, "status": {"conditions": ended}, **KIND})
+    (made / "jobs.txt").write_text("\n".join(sacct) + "\n")
+    (made / "workloads.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": workloads}))
+    return made
+
+
+KIND = {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "Workload"}
+
+
+def asks(cpus: int) -> dict[str, object]:
+    return {"name": "main", "resources": {"requests": {"cpu": str(cpus)}}}
+
+
+def coarsely(command: str) -> list[str]:
+    """The command as it stands, and what makes it quick."""
+    name, source, *_ = arguments = shlex.split(command)
+    if name == "replay":
+        kind = name
+    elif source == "jobs.txt":
+        kind = "log"
+    else:
+        option = next((option for option in ("--policies", "--horizon") if option in arguments), "")
+        kind = f"{name} {option}".strip()
+    return [*arguments, *shlex.split(COARSE[kind]), "--quiet"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_run(
+    command: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    with pytest.raises(SystemExit) as left:
+        main(coarsely(command))
+    assert left.value.code in (0, None)
+    assert len(capsys.readouterr().out.splitlines()) > 3
+    if written := re.search(r"-o (\S+)", command):
+        assert (folder / written[1]).stat().st_size > 1000
+
+
+def test_every_question_has_a_command_and_a_guide() -> None:
+    questions = re.split(r"^## ", PAGE, flags=re.MULTILINE)[1:]
+    assert len(questions) >= 12
+    for question in questions:
+        assert re.search(r"^    loynes ", question, flags=re.MULTILINE), question
+        assert re.search(r"→ \[.*\]\([a-z]+\.md", question), question
