@@ -11,7 +11,7 @@ from loynes.execution.context import Context
 from loynes.model import Model, load
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask
-from loynes.questions.asking.options import Option, texts_of
+from loynes.questions.asking.options import Option, names_of, texts_of
 from loynes.questions.asking.question import LoadedModel, Question
 from loynes.questions.evaluate import Evaluate, Evaluated, evaluated
 from loynes.results.records.comparison import Comparison, Differences
@@ -77,7 +77,9 @@ class Compare(Question):
     replicas: options.Replicas = None
     burn_in: options.BurnIn = None
     discipline: options.Discipline = None
-    names: Annotated[tuple[str, str] | None, Option("What to call the two.", "A,B", written="list")] = None
+    names: Annotated[
+        tuple[str, str] | None, BeforeValidator(names_of), Option("What to call the two.", "A,B", written="list")
+    ] = None
     seed: options.Seed = 1
     backend: options.Backend = "auto"
     confidence: options.Confidence = 0.99

@@ -6,6 +6,7 @@ import math
 
 from loynes.estimate import Estimate
 from loynes.estimators.metrics import metric
+from loynes.model.cluster import Model
 from loynes.report.certificate import of_several
 from loynes.report.content import Cell, Content, Grid, Tile, page_for
 from loynes.report.waits import UNIT, how_of
@@ -36,7 +37,7 @@ def content(result: Comparison) -> Content:
             *(Grid.of(side.summary, f"Waits by class: {name}", pinned=1) for name, side in sides),
         ],
         sure=of_several([result.a, result.b]),
-        models=[(name, side.model) for name, side in sides],
+        models=[(sides[0][0], sides[0][1].model), (sides[1][0], _second(result))],
         how=how_of(
             result,
             method=result.a.method,
@@ -45,6 +46,12 @@ def content(result: Comparison) -> Content:
             jobs=result.a.jobs + result.b.jobs,
         ),
     )
+
+
+def _second(result: Comparison) -> Model:
+    """The second model as it was given: its own rate, which another one may have replaced, is part of the question."""
+    given = result.question.get("other")
+    return result.b.model if given is None else Model.model_validate(given)
 
 
 def clear(value: Estimate) -> bool:

@@ -8,9 +8,8 @@ from typing import Any
 from loynes.questions.asking.logs import AboutLog
 from loynes.questions.asking.question import Question, flag_of, option_of
 
-MODEL = "model.toml"
-# Of two models that a page shows, the rates are in the models themselves.
-IN_MODELS = ("other", "rate", "load")
+# What models are saved as before the line is typed: one, or both of a pair.
+MODEL, PAIR = "model.toml", ["a.toml", "b.toml"]
 
 
 def command_line(question: type[Question], options: dict[str, Any]) -> str:
@@ -36,7 +35,7 @@ def _files(question: type[Question], options: dict[str, Any]) -> tuple[list[str]
     if issubclass(question, AboutLog):
         return [str(options["trace"])], {name: value for name, value in options.items() if name != "trace"}
     if "other" in options:
-        return ["a.toml", "b.toml"], {name: value for name, value in options.items() if name not in IN_MODELS}
+        return PAIR, {name: value for name, value in options.items() if name != "other"}
     return [MODEL], options
 
 
