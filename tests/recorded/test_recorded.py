@@ -16,7 +16,12 @@ from recorded.record import CASES, answers, ask, canonical, made_with, recorded
 # "points.*.reason"; * is any key or place in a list, and there are as many in both. The changelog has them all.
 RENAMED: dict[str, dict[str, str]] = {}
 # Keys that the documents of a command were given since.
-ADDED_TO: dict[str, set[str]] = {}
+ADDED_TO: dict[str, set[str]] = {
+    "evaluate": {"tails"},
+    "simulate": {"tails"},
+    "exact": {"tails"},
+    "replay": {"tails", "recorded_tails"},
+}
 SHOWN = 8
 
 

@@ -8,21 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.estimate import Estimate
-from loynes.estimators.measures import PERCENTILES, Spread, System, Waits
+from loynes.estimators.measures import Spread, System, Waits, Wanted
 
 Array = NDArray[np.float64]
 
 
-def spread_of(values: Array) -> Spread:
+def spread_of(values: Array, wanted: Wanted) -> Spread:
     """Mean, variance and percentiles of the values themselves: a percentile is one of them."""
-    ranks = [max(math.ceil(len(values) * q) - 1, 0) for q in PERCENTILES]
+    ranks = [max(math.ceil(len(values) * q) - 1, 0) for q in wanted.quantiles]
     ordered = np.partition(values, ranks)
     moments = (float(np.mean(values)), float(np.var(values)), *(float(ordered[rank]) for rank in ranks))
-    return Spread(*(Estimate.exact(value) for value in moments))
+    mean, variance, *percentiles = (Estimate.exact(value) for value in moments)
+    return wanted.spread(mean, variance, percentiles)
 
 
-def waits_of(wait: Array, service: Array) -> Waits:
-    return Waits(spread_of(wait), spread_of(wait + service), Estimate.exact(float(np.mean(wait == 0.0))))
+def waits_of(wait: Array, service: Array, wanted: Wanted) -> Waits:
+    none = Estimate.exact(float(np.mean(wait == 0.0)))
+    return Waits(spread_of(wait, wanted), spread_of(wait + service, wanted), none)
 
 
 def system_over(servers: int, span: float, work: float, loss: float, wait: float, response: float) -> System:

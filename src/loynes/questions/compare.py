@@ -74,6 +74,7 @@ class Compare(Question):
     samples: Annotated[
         int | None, Field(ge=2, le=2**32 - 1), Option("Instead: so many observed arrivals (at least).")
     ] = None
+    percentiles: options.Percentiles = ()
     replicas: options.Replicas = None
     burn_in: options.BurnIn = None
     discipline: options.Discipline = None
@@ -102,7 +103,7 @@ class Compare(Question):
 
         def of(chosen: list[str]) -> Difference:
             positions = ([at[0][name] for name in chosen], [at[1][name] for name in chosen])
-            return difference(tallies[0], tallies[1], positions, self.confidence)
+            return difference(tallies[0], tallies[1], positions, self.confidence, self.percentiles)
 
         there = ([*range(len(first.classes))], [i for i, c in enumerate(second.classes) if c.label not in removed])
         system = system_difference(tallies[0], tallies[1], *there, self.confidence)
@@ -120,7 +121,8 @@ class Compare(Question):
     def _paired(self, first: Model, second: Model, context: Context) -> tuple[Evaluated, Evaluated]:
         """Both evaluated on the same jobs: equal burn-ins, replicas and observed arrivals."""
         shared: dict[str, Any] = {
-            name: getattr(self, name) for name in ("method", "precision", "confidence", "max_jobs", "seed", "backend")
+            name: getattr(self, name)
+            for name in ("method", "precision", "percentiles", "confidence", "max_jobs", "seed", "backend")
         }
 
         def run(model: Model, part: int, rates: dict[str, Any], size: dict[str, Any]) -> Evaluated:

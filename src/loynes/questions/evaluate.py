@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import model_validator
@@ -12,6 +13,7 @@ from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask
 from loynes.questions.asking.question import LoadedModel, Question
 from loynes.results.records.evaluation import Evaluation
+from loynes.results.tails import Tails
 
 if TYPE_CHECKING:
     from loynes.questions.answering.methods import Methods, Outcome
@@ -41,7 +43,8 @@ class Evaluate(Question):
     otherwise the run goes on until the overall mean wait's half-width is below `precision` times the mean (or times a
     thousandth of the mean service, if the wait is smaller than that), or `max_jobs` jobs (4e9; on a GPU 4e11) have been
     simulated.
-    `exceeds` asks for P(wait > x) at each of its values.
+    `exceeds` asks for P(wait > x) at each of its values, `percentiles` for those of waits and responses that tables
+    show: [50, 90, 99.9].
 
     Methods: `sandwich`, long chains from below and from above, and `perfect`, independent samples that are stationary
     but for a probability `delta` (1e-9), both with a certificate; where there can be none, they fall back to a lower
@@ -66,6 +69,7 @@ class Evaluate(Question):
     precision: options.Precision = 0.01
     samples: options.Samples = None
     exceeds: options.Exceeds = ()
+    percentiles: options.Percentiles = ()
     replicas: options.Replicas = None
     burn_in: options.BurnIn = None
     confirmations: options.Confirmations = None
@@ -86,7 +90,8 @@ class Evaluate(Question):
         return self
 
     def answer(self, context: Context) -> Evaluation:
-        return evaluated(self, context, brackets=True).result
+        found = evaluated(self, context, brackets=True)
+        return replace(found.result, tails=Tails.of(found.outcome.measures.tails))
 
 
 class Evaluated(NamedTuple):

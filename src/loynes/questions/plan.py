@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, cast
 
 from pydantic import BeforeValidator, Field
@@ -73,6 +73,7 @@ class AskPlan(Question):
         float, Field(gt=0, lt=1), Option("That the answer meets every objective, and its neighbour does not.")
     ] = 0.99
     max_jobs: options.MaxJobs = None
+    percentiles: options.Percentiles = ()
 
     def answer(self, context: Context) -> Plan:
         objectives = objectives_of(self.slo, [c.label for c in self.model.classes])
@@ -186,6 +187,7 @@ class Judge:
             precision=PRECISIONS[look],
             confidence=sure,
             exceeds=sorted({x for one in self.objectives for x in one.exceeds}),
+            percentiles=sorted({*self.question.percentiles, *(p for one in self.objectives for p in one.percentiles)}),
             max_jobs=self.question.max_jobs,
             seed=seed,
             backend=self.question.backend,
@@ -193,7 +195,7 @@ class Judge:
         folder = self.context.folder
         place = None if folder is None else folder / "tried" / f"{value:g}-{seed}-{look}-{sure:.12g}"
         part = self.context.part(0.0, 0.0, f"{len(self.tried) + 1}: {self.axis.vary} {value:g}")
-        return cast(Evaluation, answered(question, part.recorded_in(None), place))
+        return replace(cast(Evaluation, answered(question, part.recorded_in(None), place)), tails=None)
 
 
 @dataclass(frozen=True)

@@ -110,11 +110,13 @@ class Simulate(Question):
         Field(gt=0, lt=1),
         Option("Add replicas until the mean wait is known so well (relative half-width).", default="--replicas only"),
     ] = None
+    percentiles: options.Percentiles = ()
     seed: options.Seed = 1
     confidence: options.Confidence = 0.99
 
     def answer(self, context: Context) -> Simulation:
         from loynes.estimators.events import SOON
+        from loynes.estimators.measures import Wanted
         from loynes.kernels.events.engine import run_replicas
         from loynes.questions.answering.events import BURNED_IN, event_task, simulation_of, unended_jobs
         from loynes.questions.answering.orders import check_order, order_of
@@ -151,7 +153,7 @@ class Simulate(Question):
         warnings += remarks + unended_jobs(replicas, order)
         return simulation_of(
             model, judged.rate, order, replicas, self.confidence, seed=self.seed, start=self.start, horizon=horizon,
-            moments=moments, burn_in=burn_in, warnings=warnings,
+            moments=moments, burn_in=burn_in, warnings=warnings, wanted=Wanted((), self.percentiles, tails=True),
         )  # fmt: skip
 
     def _more(self, replicas: list[ReplicaRecord]) -> int:

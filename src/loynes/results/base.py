@@ -52,7 +52,8 @@ class Result:
     command: ClassVar[str] = ""
     derived: ClassVar[tuple[str, ...]] = ()
     tidy_csv: ClassVar[bool] = False
-    optional: ClassVar[tuple[str, ...]] = ("exceeds", "resources")  # left out of JSON where there is nothing of it
+    # Keys that are left out of JSON where there is nothing of them.
+    optional: ClassVar[tuple[str, ...]] = ("exceeds", "resources", "percentiles", "tails")
 
     question: dict[str, Any] = field(default_factory=dict)
     seed: int | None = None
@@ -189,7 +190,7 @@ def _adapter(cls: type[Result]) -> TypeAdapter[Any]:
 def _plain(value: Any, optional: tuple[str, ...]) -> Any:
     """Without numbers that JSON does not have, and without what is optional and empty."""
     if isinstance(value, dict):
-        return {k: _plain(v, optional) for k, v in value.items() if not (k in optional and v == {})}
+        return {k: _plain(v, optional) for k, v in value.items() if not (k in optional and (v is None or v == {}))}
     if isinstance(value, list | tuple):
         return [_plain(inner, optional) for inner in value]
     if hasattr(value, "to_dict"):

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from loynes.estimate import Estimate
+from loynes.estimate import Estimate, key_text
 from loynes.estimators.measures import ALL_JOBS, System, Waits
 from loynes.estimators.metrics import leaves, metric, tail
 from loynes.results.table import Table
+from loynes.results.tails import Tails
 
 TIDY = ("class", "metric", "estimate", "low", "high")
-# The metrics of a class that tables of waits show.
-SHOWN = ("wait.mean", "wait.p50", "wait.p95", "wait.p99", "no_wait")
+# The percentiles of waits that tables and charts show, unless others are asked for.
+SHOWN = ("p50", "p95", "p99")
 
 
 def everyone(overall: Waits, classes: Mapping[str, Waits]) -> dict[str, Waits]:
@@ -20,16 +21,32 @@ def everyone(overall: Waits, classes: Mapping[str, Waits]) -> dict[str, Waits]:
     return {ALL_JOBS: overall, **classes}
 
 
+def shown_percentiles(waits: Waits) -> tuple[str, ...]:
+    """Names of the percentiles to show: p50, p99.9."""
+    return tuple(waits.wait.percentiles) or SHOWN
+
+
+def wait_spare(waits: Waits, *last: str) -> tuple[str, ...]:
+    """Columns of waits that a narrow terminal goes without, the first to go first."""
+    names = shown_percentiles(waits)
+    return tuple(dict.fromkeys((names[0], "mean response", names[-1], *last)))
+
+
 def wait_columns(waits: Waits, *, response: bool = True) -> dict[str, Estimate]:
     """Head -> value of what a table of waits shows of a class, P(wait > x) where it was asked for."""
-    chosen = [metric(name) for name in SHOWN] + [tail(x) for x in waits.exceeds]
+    names = ("wait.mean", *(f"wait.{name}" for name in shown_percentiles(waits)), "no_wait")
+    chosen = [metric(name) for name in names] + [tail(x) for x in waits.exceeds]
     chosen += [metric("response.mean")] if response else []
     return {one.column: one.get(waits) for one in chosen}
 
 
-def tidy_table(title: str, overall: Waits, classes: Mapping[str, Waits], system: System) -> Table:
-    """Every class and metric."""
-    return Table(title, TIDY, tuple(tidy_rows(leaves(everyone(overall, classes), system))))
+def tidy_table(
+    title: str, overall: Waits, classes: Mapping[str, Waits], system: System, tails: Tails | None = None
+) -> Table:
+    """Every class and metric, and the distribution of waits, where there is one."""
+    rows = tidy_rows(leaves(everyone(overall, classes), system))
+    asked = {name: {f"wait>{key_text(x)}" for x in one.exceeds} for name, one in everyone(overall, classes).items()}
+    return Table(title, TIDY, (*rows, *([] if tails is None else tails.tidy(asked))))
 
 
 def tidy_rows(values: Iterable[tuple[str, str, Estimate]]) -> list[tuple[Any, ...]]:

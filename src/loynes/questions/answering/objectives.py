@@ -17,7 +17,7 @@ import numpy as np
 from loynes.errors import UsageError
 from loynes.estimate import Estimate
 from loynes.estimators.measures import System, Waits
-from loynes.estimators.metrics import Metric, metrics, tail
+from loynes.estimators.metrics import Metric, metrics, percentile, tail
 from loynes.model import Model
 from loynes.model.laws import Law
 
@@ -47,7 +47,8 @@ class Target:
     text: str
     metric: Metric
     of: str  # a class, or nothing for all jobs
-    exceeds: tuple[float, ...] = ()  # the x of P(wait > x), which must be asked for
+    exceeds: tuple[float, ...] = ()  # the x of P(wait > x), and percentiles, which must be asked for
+    percentiles: tuple[float, ...] = ()
 
     def value(self, result: HasMeasures) -> Estimate:
         """The metric in a result that was asked for `exceeds`."""
@@ -64,7 +65,8 @@ class Objective:
     metric: Metric
     of: str  # a class, or nothing for all jobs
     bound: float
-    exceeds: tuple[float, ...] = ()  # the x of P(wait > x), which must be asked for
+    exceeds: tuple[float, ...] = ()  # the x of P(wait > x), and percentiles, which must be asked for
+    percentiles: tuple[float, ...] = ()
 
     def value(self, result: HasMeasures) -> Estimate:
         """The metric in a result that was asked for `exceeds`."""
@@ -122,9 +124,7 @@ def _quantile(shares: Sequence[tuple[float, Law]], total: float, q: float) -> fl
 def possible() -> str:
     """What an objective can be about."""
     names = [_spelled(metric) for metric in metrics() if metric.grows]
-    return (
-        f"{', '.join(names)}, any other percentile of the wait, p99.9(wait), P(wait > x); of a class: p95(wait[NAME])"
-    )
+    return f"{', '.join(names)}, any other percentile, p99.9(wait), P(wait > x); of a class: p95(wait[NAME])"
 
 
 def _spelled(metric: Metric) -> str:
@@ -144,7 +144,7 @@ def target_of(text: str, classes: Sequence[str]) -> Target:
     """Read what is wanted without a bound: mean(wait), p95(wait[T1]), P(wait > 60), hol_loss."""
     metric, of, exceeds, _ = _metric(text, text.strip(), None)
     _check_class(text, of, classes)
-    return Target(" ".join(text.split()), metric, of, exceeds)
+    return Target(" ".join(text.split()), metric, of, exceeds, _asked(metric))
 
 
 def _check_class(text: str, of: str, classes: Sequence[str]) -> None:
@@ -170,7 +170,12 @@ def _read(text: str, classes: Sequence[str]) -> Objective:
         raise UsageError(f"objective {text!r}: the bound must be a finite number of at least 0")
     if metric.unit in ("probability", "share") and bound > 1:
         raise UsageError(f"objective {text!r}: a probability or a share is at most 1")
-    return Objective(" ".join(text.split()), metric, of, bound, exceeds)
+    return Objective(" ".join(text.split()), metric, of, bound, exceeds, _asked(metric))
+
+
+def _asked(metric: Metric) -> tuple[float, ...]:
+    """The percentile that a metric is, if it is one that must be asked for."""
+    return () if metric in metrics() or ".p" not in metric.name else (float(metric.name.partition(".p")[2]),)
 
 
 def _metric(text: str, left: str, bound: float | None) -> tuple[Metric, str, tuple[float, ...], float]:
@@ -194,12 +199,12 @@ def _metric(text: str, left: str, bound: float | None) -> tuple[Metric, str, tup
         q = float(form["stat"][1:])
         if not 0 < q < 100:
             raise UsageError(f"objective {text!r}: a percentile lies between 0 and 100")
-        if form["what"] != "wait" or bound is None:
-            there = [name for name in known if name.endswith(f"({form['what']})")]
-            what = "waits" if form["what"] == "wait" else "responses"
-            raise UsageError(f"objective {text!r}: of {what} there are {', '.join(there)}")
-        # The q-th percentile is at most x if and only if no more than 1 - q wait longer than x.
-        return tail(bound), (form["of"] or "").strip(), (bound,), 1.0 - q / 100.0
+        of = (form["of"] or "").strip()
+        if form["what"] == "wait" and bound is not None:
+            # The q-th percentile is at most x if and only if no more than 1 - q wait longer than x.
+            return tail(bound), of, (bound,), 1.0 - q / 100.0
+        if form["what"] in ("wait", "response"):
+            return percentile(form["what"], q), of, (), math.inf if bound is None else bound
     all_of_them = possible() if bound is not None else f"{', '.join(known)}, P(wait > x); of a class: p95(wait[NAME])"
     raise UsageError(f"objective {text!r}: {left!r} is not known; there are {all_of_them}")
 

@@ -9,7 +9,8 @@ from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS, System, Waits
 from loynes.results.base import Result, SavedModel, how_sure
 from loynes.results.table import Table
-from loynes.results.tables import everyone, system_table, tidy_table, wait_columns
+from loynes.results.tables import everyone, system_table, tidy_table, wait_columns, wait_spare
+from loynes.results.tails import Tails
 from loynes.stationary.certificate import Certificate
 
 
@@ -32,6 +33,7 @@ class Evaluation(Result):
     details: dict[str, Any] = field(default_factory=dict)  # burn-in, sample lengths: what the method tells of itself
     certificate: Certificate | None = None
     why: str = ""  # why there is no certificate
+    tails: Tails | None = None  # P(wait > x) over x
 
     @property
     def load(self) -> float:
@@ -54,7 +56,7 @@ class Evaluation(Result):
         rows = {name: wait_columns(waits) for name, waits in everyone(self.overall, self.classes).items()}
         columns = ("class", "need", *rows[ALL_JOBS])
         cells = tuple((name, need[name], *row.values()) for name, row in rows.items())
-        return Table(self.title, columns, cells, ("p50", "mean response", "p99", "need", "no wait"))
+        return Table(self.title, columns, cells, wait_spare(self.overall, "need", "no wait"))
 
     @property
     def system_summary(self) -> Table:
@@ -92,7 +94,7 @@ class Evaluation(Result):
 
     @property
     def tidy(self) -> Table:
-        return tidy_table(f"{self.model.label}: every metric", self.overall, self.classes, self.system)
+        return tidy_table(f"{self.model.label}: every metric", self.overall, self.classes, self.system, self.tails)
 
     @property
     def tables(self) -> list[Table]:

@@ -12,7 +12,8 @@ from loynes.errors import UsageError
 from loynes.estimators.measures import ALL_JOBS, Spread, System, Waits
 from loynes.results.base import Result, Seconds
 from loynes.results.table import Table
-from loynes.results.tables import system_table, wait_columns
+from loynes.results.tables import system_table, wait_columns, wait_spare
+from loynes.results.tails import Tails
 from loynes.traces.units import unit_named
 
 JOB_COLUMNS = ("submit", "need", "service", "wait", "response", "recorded_wait")
@@ -68,6 +69,7 @@ class Replay(Result):
 
     command: ClassVar[str] = "replay"
     tidy_csv: ClassVar[bool] = True
+    optional: ClassVar[tuple[str, ...]] = ("exceeds", "resources", "percentiles", "tails", "recorded_tails")
     derived: ClassVar[tuple[str, ...]] = (
         "load", "method", "seed", "backend", "replicas", "threshold", "certificate", "why"
     )  # fmt: skip
@@ -98,6 +100,8 @@ class Replay(Result):
     kernel: str
     policy: str = "fcfs"
     details: dict[str, Any] = field(default_factory=dict)  # the policy's numbers, and what it believed
+    tails: Tails | None = None  # the share of jobs that wait longer than x, over x
+    recorded_tails: Tails | None = None  # the same of the waits that the log recorded
     read_seconds: Seconds = field(default=0.0, compare=False)
     # One value a job, which files of results do not keep.
     each: Annotated[dict[str, Any], Field(exclude=True)] = field(default_factory=dict, compare=False)
@@ -148,8 +152,9 @@ class Replay(Result):
             mean, *others = wait_columns(waits).values()
             beside = np.nan if (log := recorded.get(name)) is None else log.mean
             rows.append((name, waits.need_text, str(waits.jobs), mean, beside, *others))
-        columns = ("class", "need", "jobs", "mean wait", "recorded", "p50", "p95", "p99", "no wait", "mean response")
-        return Table(self.title, columns, tuple(rows), ("p50", "mean response", "p99", "need", "no wait"))
+        _, *heads = wait_columns(self.overall)
+        columns = ("class", "need", "jobs", "mean wait", "recorded", *heads)
+        return Table(self.title, columns, tuple(rows), wait_spare(self.overall, "need", "no wait"))
 
     @property
     def system_summary(self) -> Table:

@@ -9,7 +9,8 @@ from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS, Moment, System, Waits
 from loynes.results.base import Result, SavedModel, how_sure
 from loynes.results.table import Table
-from loynes.results.tables import TIDY, everyone, system_table, tidy_rows, tidy_table, wait_columns
+from loynes.results.tables import TIDY, everyone, shown_percentiles, system_table, tidy_rows, tidy_table, wait_columns
+from loynes.results.tails import Tails
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -37,6 +38,7 @@ class Simulation(Result):
     horizon: float | None = None  # averages are over the time until then
     details: dict[str, Any] = field(default_factory=dict)
     moments: tuple[Moment, ...] = ()
+    tails: Tails | None = None  # P(wait > x) over x
 
     @property
     def title(self) -> str:
@@ -51,7 +53,9 @@ class Simulation(Result):
         waits = everyone(self.overall, self.classes)
         rows = {name: wait_columns(one) | {"slowdown": self.slowdown[name]} for name, one in waits.items()}
         cells = tuple((name, *row.values()) for name, row in rows.items())
-        return Table(self.title, ("class", *rows[ALL_JOBS]), cells, ("p50", "p99", "slowdown"))
+        percentiles = shown_percentiles(self.overall)
+        spare = tuple(dict.fromkeys((percentiles[0], percentiles[-1], "slowdown")))
+        return Table(self.title, ("class", *rows[ALL_JOBS]), cells, spare)
 
     @property
     def system_summary(self) -> Table:
@@ -92,7 +96,7 @@ class Simulation(Result):
 
     @property
     def tidy(self) -> Table:
-        rows = tidy_table("", self.overall, self.classes, self.system).rows
+        rows = tidy_table("", self.overall, self.classes, self.system, self.tails).rows
         slowdowns = tidy_rows((name, "slowdown", value) for name, value in self.slowdown.items())
         over_time = tidy_rows(
             (f"time {moment.time:g}", name, value)
