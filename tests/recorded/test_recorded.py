@@ -20,6 +20,7 @@ ADDED_TO: dict[str, set[str]] = {
     "evaluate": {"tails"},
     "simulate": {"tails"},
     "exact": {"tails"},
+    "plan": {"curve"},
     "replay": {"tails", "recorded_tails"},
 }
 SHOWN = 8

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import os
@@ -167,7 +168,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     results["empty"], results["empty sweep"] = (mapped(result_of(kind), _none) for kind in ("evaluation", "sweep"))
     results["open"] = mapped(result_of("sweep"), lambda e: Estimate(e.estimate, -math.inf, math.inf))
     results["known"] = mapped(result_of("evaluation"), lambda e: Estimate(8.0, 7.84, 8.16))
-    results["one objective"] = changed(result_of("plan"), objectives=result_of("plan").objectives[:1])
+    plan = result_of("plan")
+    curve = tuple(dataclasses.replace(look, objectives=look.objectives[:1]) for look in plan.curve)
+    results["one objective"] = changed(plan, objectives=plan.objectives[:1], curve=curve)
     for name, result in results.items():
         (folder / f"{name}.html").write_text(page(result), encoding="utf-8")
     return {name: folder / f"{name}.html" for name in results}

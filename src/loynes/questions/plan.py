@@ -26,7 +26,7 @@ from loynes.questions.asking.options import Option, texts_of
 from loynes.questions.asking.question import LoadedModel, Question
 from loynes.questions.evaluate import Evaluate
 from loynes.results.records.evaluation import Evaluation
-from loynes.results.records.plan import Goal, Plan
+from loynes.results.records.plan import Goal, Look, Plan
 
 # Relative half-widths of the mean wait, one look after the other, until a verdict is clear; a search takes the first.
 PRECISIONS = (0.1, 0.03, 0.01, 0.003)
@@ -157,13 +157,14 @@ class Judge:
     question: AskPlan
     context: Context
     tried: list[dict[str, Any]] = field(default_factory=list)
+    looks: list[Look] = field(default_factory=list)
 
     def __call__(self, k: int, seed: int, doubt: float, looks: int) -> Verdict:
         """By `looks` looks, each closer than the one before; all their intervals hold but for a probability `doubt`."""
         value = self.axis.value(k)
         model, rate = self.axis.at(value)
         result: Evaluation | None = None
-        verdict, why = 0, ""
+        verdict, why, sure = 0, "", 1.0 - doubt
         for look in range(looks):
             sure = 1.0 - doubt / len(self.objectives) / 2.0 ** (look + 1)
             try:
@@ -177,7 +178,10 @@ class Judge:
             verdict = verdict_of(self.objectives, result)
             if verdict:
                 break
-        self.tried.append({"value": value, "verdict": {1: "meets", -1: "fails", 0: "unclear"}[verdict], "seed": seed})
+        word = {1: "meets", -1: "fails", 0: "unclear"}[verdict]
+        self.tried.append({"value": value, "verdict": word, "seed": seed})
+        seen = () if result is None else tuple(one.value(result) for one in self.objectives)
+        self.looks.append(Look(value, word, sure, seen, None if result is None else result.overall.wait.mean, why))
         return Verdict(verdict, result, why)
 
     def _evaluated(self, model: Model, rate: float, look: int, sure: float, seed: int, value: float) -> Evaluation:
@@ -259,8 +263,19 @@ def _searched(axis: Axis, judge: Judge, objectives: tuple[Objective, ...], confi
         confidence=confidence,
         seed=seed,
         tried=tuple(judge.tried),
+        curve=_curve(judge.looks),
         warnings=warnings,
     )
+
+
+def _curve(looks: list[Look]) -> tuple[Look, ...]:
+    """Of every value the closest look: that with the narrowest interval of the mean wait, or else the last."""
+    closest: dict[float, Look] = {}
+    for look in looks:
+        before = closest.get(look.value)
+        if before is None or before.wait is None or (look.wait and look.wait.half_width <= before.wait.half_width):
+            closest[look.value] = look
+    return tuple(closest[value] for value in sorted(closest))
 
 
 def _bisected(axis: Axis, judge: Judge, doubt: float, seed: int) -> int:

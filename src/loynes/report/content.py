@@ -20,6 +20,7 @@ class Cell:
 
     text: str
     value: float | None = None
+    ends: tuple[float, float] | None = None  # of an interval, for those who download the table
 
     @classmethod
     def of(cls, value: Estimate | float | str | None) -> Cell:
@@ -27,7 +28,8 @@ class Cell:
         if isinstance(value, str):
             return cls(value)
         if isinstance(value, Estimate):
-            return cls(cell(value), value.estimate if math.isfinite(value.estimate) else None)
+            known = math.isfinite(value.estimate)
+            return cls(cell(value), value.estimate if known else None, (value.low, value.high) if known else None)
         if value is None or not math.isfinite(value):
             return cls(NONE)
         return cls(f"{value:,.10g}" if float(value).is_integer() else f"{value:.6g}", float(value))

@@ -7,8 +7,11 @@ text only where text goes, and the page's own policy lets nothing but that scrip
 from __future__ import annotations
 
 import base64
+import datetime
 import hashlib
 import json
+import math
+import os
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -22,7 +25,7 @@ from loynes.results.base import Result
 from loynes.results.charts.chart import Chart
 from loynes.results.files import check_writable, write_text
 
-SCRIPTS = ("drawing.js", "controls.js", "rows.js", "lines.js", "page.js")
+SCRIPTS = ("drawing.js", "controls.js", "rows.js", "lines.js", "save.js", "page.js")
 # Texts in tables that are longer may be broken into lines.
 LONG = 28
 
@@ -101,7 +104,7 @@ def _body(content: Content, commands: list[str], warnings: tuple[str, ...]) -> l
         f'<p class="kind">loynes <span>{_text(content.kind)}</span></p>',
         '<button type="button" id="theme" hidden>Dark</button>',
         f"<h1>{_text(content.title)}</h1>",
-        f'<ul class="facts">{facts}</ul>',
+        f'<ul class="facts">{facts}<li>{_today()}</li></ul>',
         "</header>",
         "<main>",
         *_warnings([*warnings, *content.warnings]),
@@ -125,6 +128,14 @@ def _body(content: Content, commands: list[str], warnings: tuple[str, ...]) -> l
         lines += [_table(grid) for grid in content.grids]
         lines.append("</section>")
     return [*lines, *_sure(content.sure), *_models(content.models), *_again(content, commands), "</main>"]
+
+
+def _today() -> str:
+    """When the page was written; SOURCE_DATE_EPOCH stands for now where pages must come out the same."""
+    now = os.environ.get("SOURCE_DATE_EPOCH", "")
+    zone = datetime.UTC if now.isdecimal() else None
+    day = datetime.datetime.fromtimestamp(int(now), zone).date() if now.isdecimal() else datetime.datetime.now().date()
+    return f'<time datetime="{day.isoformat()}">{day.day} {day:%B %Y}</time>'
 
 
 def _warnings(warnings: list[str]) -> list[str]:
@@ -156,7 +167,14 @@ def _table(grid: Grid) -> str:
     title = _text(grid.title)
     note = f'<p class="note">{_text(grid.note)}</p>' if grid.note else ""
     scroll = f'<div class="scroll" tabindex="0" role="region" aria-label="Table: {title}">'
-    return f"<h3>{title}</h3>{note}{scroll}<table><thead><tr>{head}</tr></thead>{bodies}</table></div>"
+    table = f"{scroll}<table><thead><tr>{head}</tr></thead>{bodies}</table></div>"
+    frame = f'<div class="frame"><div class="edge"></div>{table}</div>'
+    return f'<h3>{title}</h3>{note}<div class="table" data-title="{title}">{frame}</div>'
+
+
+def _number(end: float) -> str:
+    """The end of an interval; nothing where it is open."""
+    return repr(end) if math.isfinite(end) else ""
 
 
 def _class(name: str) -> str:
@@ -167,6 +185,8 @@ def _row(row: list[Cell], numeric: list[bool]) -> str:
     cells = []
     for place, (one, wide) in enumerate(zip(row, numeric, strict=True)):
         value = "" if one.value is None else f' data-value="{one.value!r}"'
+        if one.ends is not None:
+            value += f' data-low="{_number(one.ends[0])}" data-high="{_number(one.ends[1])}"'
         tag, scope = ("th", ' scope="row"') if place == 0 else ("td", "")
         kind = "number" if wide else "long" if len(one.text) > LONG else ""
         cells.append(f"<{tag}{scope}{_class(kind)}{value}>{_text(one.text)}</{tag}>")

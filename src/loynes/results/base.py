@@ -157,11 +157,11 @@ class Result:
         write_text(folder / TIMING, dump({name: data[name] for name in TIMINGS if name in data}))
         write_text(folder / RESULT, dump(without_timings(data)))
 
-    def plot(self, ax: Axes | None = None, **options: object) -> Axes:
-        """Its first chart; returns the matplotlib axes."""
+    def plot(self, ax: Axes | None = None, *, kind: str | None = None, **options: object) -> Axes:
+        """Its first chart, or that of a kind: "tail", "waits", "servers", ...; returns the matplotlib axes."""
         from loynes.results.charts.drawing import picture
 
-        return picture(self, ax, **options)
+        return picture(self, ax, kind, **options)
 
     def report(self, path: str | Path | None = None) -> str:
         """The page of the result as HTML, written to a file if one is given."""

@@ -26,6 +26,11 @@ def shown_percentiles(waits: Waits) -> tuple[str, ...]:
     return tuple(waits.wait.percentiles) or SHOWN
 
 
+def asked_percentiles(waits: Waits | None, otherwise: tuple[str, ...] = ("p95", "p99")) -> tuple[str, ...]:
+    """Names of the percentiles that a table of many points shows: those asked for, or a few."""
+    return otherwise if waits is None else tuple(waits.wait.percentiles) or otherwise
+
+
 def wait_spare(waits: Waits, *last: str) -> tuple[str, ...]:
     """Columns of waits that a narrow terminal goes without, the first to go first."""
     names = shown_percentiles(waits)

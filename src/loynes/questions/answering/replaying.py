@@ -59,6 +59,7 @@ def replay_trace(
     each = {"submit": jobs.submit, "need": jobs.need, "service": jobs.service, "wait": wait, "response": response}
     each |= {"recorded_wait": jobs.wait} | {name: jobs.demand[name] for name in units}
     system = system_over(servers, span, *sums)
+    grid = grid_to(max(longest_of(wait), longest_of(jobs.wait[~np.isnan(jobs.wait)])))
     details = order.details if believed is None else order.details | {"believed": believed}
     if units:
         system = replace(system, resources=_resources(jobs, units, span, replayed.losses))
@@ -87,8 +88,8 @@ def replay_trace(
         warnings=log_warnings(jobs, units or {"servers": servers}, jobs.skipped.get(TOO_LARGE, 0))
         + (() if units else order.rule.warnings(np.unique(jobs.need).tolist(), servers)),
         each=each,
-        tails=_tails(wait, members),
-        recorded_tails=_tails(jobs.wait, members),
+        tails=_tails(wait, members, grid),
+        recorded_tails=_tails(jobs.wait, members, grid),
     )
 
 
@@ -193,11 +194,10 @@ def _range(power: int) -> str:
     return str(2**power) if power < 2 else f"{2 ** (power - 1) + 1}-{2**power}"
 
 
-def _tails(wait: Array, members: dict[str, NDArray[np.int64]]) -> Tails | None:
+def _tails(wait: Array, members: dict[str, NDArray[np.int64]], grid: tuple[float, ...]) -> Tails | None:
     """Shares of jobs that waited longer than x, over x, of all jobs and of every class; None where no wait is known."""
     known = {ALL_JOBS: wait, **{name: wait[who] for name, who in members.items()}}
     seen = {name: one[~np.isnan(one)] for name, one in known.items()}
-    grid = grid_to(max(map(longest_of, seen.values())))
     return Tails.of({
         name: {x: Estimate.exact(float(np.mean(one > x))) for x in grid} for name, one in seen.items() if len(one)
     })  # fmt: skip

@@ -19,6 +19,17 @@ SHOWN_AT_FIRST = 8
 AXES = {"rate": "arrival rate", "load": "load (rate / threshold)"}
 
 
+def in_words(path: str) -> str:
+    """What a path in a model file is, for people: classes.T15.service.mean is the mean service of T15."""
+    parts = path.split(".")
+    if parts[0] == "classes" and len(parts) >= 3:
+        *what, of = reversed(parts[1:])
+        return f"{' '.join(what)} of {of}".replace("_", " ")
+    if parts[0] == "resources" and len(parts) == 2:
+        return parts[1]
+    return AXES.get(parts[-1], " ".join(reversed(parts)).replace("_", " ")) if len(parts) > 1 else path
+
+
 def number(value: float | None) -> float | None:
     """A finite number as it is; None for all others, since JSON has no infinities."""
     return float(value) if value is not None and math.isfinite(value) else None
@@ -45,6 +56,7 @@ class Chart(ABC):
     title: str
     picture_title: str = ""
     note: str = ""
+    about: str = ""  # what it is chosen by: plot(kind="tail")
     confidence: float | None = None
 
     @abstractmethod
@@ -166,6 +178,14 @@ class Span:
     label: str
 
 
+@dataclass(frozen=True)
+class Bound:
+    """A value that a measure must not pass: at most so much, or at least."""
+
+    at: float
+    at_least: bool = False
+
+
 @dataclass(frozen=True, kw_only=True)
 class Lines(Chart):
     """Lines with bands against what is varied."""
@@ -176,17 +196,19 @@ class Lines(Chart):
     series: tuple[str, ...]
     points: tuple[Place, ...]
     names: str = "Classes"  # what the series are
+    labels: tuple[str, ...] = ()  # of the axes, where names of what is varied would not do
     against: int = 0  # which of the varied is across
     first: tuple[int, ...] = (0,)  # the measure shown first; in a picture, a second one on the right
     pictured: tuple[int, ...] = ()  # the series of a picture; those a page begins with where there are none
     limits: tuple[Limit, ...] = ()
     spans: tuple[Span, ...] = ()
+    bounds: tuple[Bound | None, ...] = ()  # of every measure, where objectives have some
     log: bool = False
     marks: bool = True
 
     @property
     def axes(self) -> list[str]:
-        return [AXES.get(name, name) for name in self.vary]
+        return list(self.labels) or [AXES.get(name, in_words(name)) for name in self.vary]
 
     def to_data(self) -> dict[str, object]:
         points = [
@@ -194,11 +216,13 @@ class Lines(Chart):
             for p in self.points
         ]
         return self._data(
-            vary=list(self.vary), axes=self.axes, measures=list(self.measures), points=points, names=self.names,
+            vary=[in_words(name) for name in self.vary], axes=self.axes, measures=list(self.measures), points=points,
+            names=self.names,
             series=[{"label": label, "shown": n < SHOWN_AT_FIRST} for n, label in enumerate(self.series)],
             against=self.against, first=self.first[0], log=self.log, marks=self.marks,
             limits=[vars(limit) | {"where": list(limit.where)} for limit in self.limits],
             spans=[vars(span) for span in self.spans],
+            bounds=[None if bound is None else vars(bound) for bound in self.bounds],
         )  # fmt: skip
 
 

@@ -59,12 +59,20 @@ def draw(chart: Chart, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def picture(result: Result, ax: Axes | None = None, **options: object) -> Axes:
-    """The first of a result's charts, which is its picture; options are those of the function that makes them."""
+def picture(result: Result, ax: Axes | None = None, kind: str | None = None, **options: object) -> Axes:
+    """The first of a result's charts, which is its picture, or the first of a kind, such as "tail"; options are those
+    of the function that makes them."""
     charts = charts_of(result, **options)
     if not charts:
         raise UsageError("there is nothing to draw in this result")
-    return draw(charts[0], ax)
+    if kind is None:
+        return draw(charts[0], ax)
+    kinds = {chart.about: chart for chart in reversed(charts) if chart.about}
+    if kind not in kinds:
+        raise UsageError(
+            f"kind {kind!r}: there is no such chart of this result; there are {', '.join(kinds) or 'none'}"
+        )
+    return draw(kinds[kind], ax)
 
 
 def save_picture(result: Result, path: str | Path) -> None:
@@ -230,6 +238,14 @@ def _lines(chart: Lines, ax: Axes) -> None:
         if limit.axis == across and not words:
             colour = "black" if limit.series is None else colours.get(chart.series[limit.series], "black")
             ax.axvline(limit.at, color=colour, linewidth=0.9, linestyle=DASHED)
+    bound = chart.bounds[chart.first[0]] if chart.bounds else None
+    if bound is not None:
+        low, high = ax.get_ylim()
+        high = max(high, 1.15 * bound.at)
+        ax.axhline(bound.at, color="black", linewidth=0.9, linestyle=DASHED)
+        ends = (bound.at, high) if bound.at_least else (low, bound.at)
+        ax.axhspan(*ends, color=NAMED["allowed"], alpha=0.07, linewidth=0)
+        ax.set_ylim(low, high)
     for number, span in enumerate(chart.spans):
         ax.axvspan(span.since, span.until, color=COLOURS[2 + number % 5], alpha=0.12, linewidth=0, label=span.label)
     if words:
@@ -318,6 +334,9 @@ def _band(ax: Axes, points: Sequence[tuple[float, Estimate]], colour: str, marke
     if ax.get_yscale() == "log":  # 0 has no place there
         middle = np.where(middle > 0, middle, np.nan)
         low = np.where(low > 0, low, middle)
+        # A low end that is next to nothing would leave all others a strip at the top.
+        least = np.nanmin(middle) if np.isfinite(middle).any() else 1.0
+        low = np.maximum(low, 0.3 * least)
     ax.plot(at, middle, color=colour, marker=marker, markersize=4, linewidth=1.4, label=label)
     ax.fill_between(at, low, high, color=colour, alpha=0.2, linewidth=0)
 

@@ -6,7 +6,7 @@ from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS
 from loynes.results.charts.chart import Chart, Lines, Place, Row, Rows
 from loynes.results.charts.evaluation import servers, waits
-from loynes.results.charts.measures import WAITS
+from loynes.results.charts.measures import waits_of
 from loynes.results.charts.register import charts_for
 from loynes.results.records.log_cases import LogCases, LogComparison, LogSweep
 from loynes.results.records.log_evaluation import LogEvaluation
@@ -76,17 +76,18 @@ def sweep_charts(result: LogSweep) -> list[Chart]:
 
 def case_charts(result: LogCases) -> list[Chart]:
     size, unit = unit_of(max(case.result.overall.wait.mean.estimate for case in result.cases))
+    shown = waits_of(result.cases[0].result.overall)
     values = [
-        Row(case.name, tuple(metric.get(case.result.overall).scaled(1.0 / size) for metric in WAITS))
+        Row(case.name, tuple(metric.get(case.result.overall).scaled(1.0 / size) for metric in shown))
         for case in result.cases
     ]
     cases = Rows(
         title="Cases",
         picture_title=result.title,
         axis=f"wait ({unit})",
-        measures=tuple(metric.column for metric in WAITS),
+        measures=tuple(metric.column for metric in shown),
         rows=tuple(values),
-        first=(0, 2),
+        first=(0, min(2, len(shown) - 1)),
         offer_log=True,
         confidence=result.confidence,
         note="All on the same resamples. Bars are intervals given the log.",

@@ -13,7 +13,7 @@ from loynes.model.cluster import Model
 from loynes.results.base import Nested, Result, how_sure
 from loynes.results.records.evaluation import Evaluation
 from loynes.results.table import Table
-from loynes.results.tables import tidy_rows
+from loynes.results.tables import shown_percentiles, tidy_rows
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,13 @@ class Comparison(Result):
     def summary(self) -> Table:
         """Mean waits, their paired difference, and those of percentiles."""
         first, second = self.names
-        columns = ("class", f"mean wait, {first}", second, "difference", "p50", "p95", "p99", "no wait")
+        shown = shown_percentiles(self.a.overall)
+        columns = ("class", f"mean wait, {first}", second, "difference", *shown, "no wait")
         rows = []
         for name, one in ((ALL_JOBS, self.overall), *self.classes.items()):
-            cells = (*(one.wait[stat] for stat in ("mean", "p50", "p95", "p99")), one.no_wait)
+            cells = (*(one.wait[stat] for stat in ("mean", *shown)), one.no_wait)
             rows.append((name, *one.means, *cells))
-        return Table(self.title, columns, tuple(rows), ("p50", "p99"))
+        return Table(self.title, columns, tuple(rows), tuple(dict.fromkeys((shown[0], shown[-1]))))
 
     @property
     def system_summary(self) -> Table:

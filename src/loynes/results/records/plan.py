@@ -23,6 +23,18 @@ class Goal:
     next: Estimate | None = None
 
 
+@dataclass(frozen=True)
+class Look:
+    """A value that was tried: every objective's quantity there, each in an interval of that confidence."""
+
+    value: float
+    verdict: str  # meets, fails, or unclear
+    confidence: float
+    objectives: tuple[Estimate, ...]  # none where there is no answer
+    wait: Estimate | None = None  # the mean
+    why: str = ""  # why there is no answer
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Plan(Result):
     """Which value meets all objectives, which does not, and what each of them gives."""
@@ -43,6 +55,7 @@ class Plan(Result):
     certified: bool  # whether "meets" rests on an upper bound
     confidence: float
     tried: tuple[dict[str, Any], ...] = ()  # value, verdict, seed
+    curve: tuple[Look, ...] = ()  # of the values that were tried, each once, in ascending order
 
     @property
     def rate(self) -> float:
@@ -99,6 +112,15 @@ class Plan(Result):
                 (f"{value:g}", *goals, met, result.overall.wait.mean, system.utilization.estimate, system.hol_loss)
             )
         return Table(self.title, columns, tuple(rows), ("hol loss", "utilization"))
+
+    @property
+    def curve_summary(self) -> Table:
+        """All values that were tried, at the closest look at each."""
+        rows = tuple(
+            (look.value, *(look.objectives or ("-" for _ in self.objectives)), look.wait or "-", look.verdict)
+            for look in self.curve
+        )
+        return Table("values tried", (self.noun, *(g.text for g in self.objectives), "mean wait", "verdict"), rows)
 
     @property
     def tidy(self) -> Table:
