@@ -175,7 +175,9 @@ function acrossScale(places, categories, limits, left, right, width) {
   const [low, high] = [Math.min(...places), Math.max(...places)];
   const near = limits.map((limit) => limit.at).filter((at) => at > high && at <= high + 0.35 * (high - low || high));
   const end = Math.max(low === high ? low * 1.1 : high, ...near);
-  return linear(low === high ? low * 0.9 : low, end, left, right, count);
+  const scale = linear(low === high ? low * 0.9 : low, end, left, right, count);
+  // There is no half of a server.
+  return places.every(Number.isInteger) ? { ...scale, ticks: scale.ticks.filter((tick) => Math.abs(tick - Math.round(tick)) < 1e-9) } : scale;
 }
 
 function oneLine(spec, svg, i, points, place, valueOf, across, up) {

@@ -61,7 +61,7 @@ function sortable(table) {
 
 // A table that is wider than its place says so: a fade at the edge, and a line of text on narrow screens.
 function scrolling(box) {
-  const told = () => box.parentElement.classList.toggle("more", box.scrollWidth - box.clientWidth - box.scrollLeft > 4);
+  const told = () => box.closest(".table").classList.toggle("more", box.scrollWidth - box.clientWidth - box.scrollLeft > 4);
   box.addEventListener("scroll", told, { passive: true });
   new ResizeObserver(told).observe(box);
   told();

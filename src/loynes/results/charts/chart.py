@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from loynes.estimate import Estimate
+from loynes.results.paths import in_words
 
 # A value of what is varied: a number, or a word such as a discipline.
 Value = float | str
@@ -17,17 +18,6 @@ MOST_ROWS = 40
 # Lines that are drawn before a reader chooses more.
 SHOWN_AT_FIRST = 8
 AXES = {"rate": "arrival rate", "load": "load (rate / threshold)"}
-
-
-def in_words(path: str) -> str:
-    """What a path in a model file is, for people: classes.T15.service.mean is the mean service of T15."""
-    parts = path.split(".")
-    if parts[0] == "classes" and len(parts) >= 3:
-        *what, of = reversed(parts[1:])
-        return f"{' '.join(what)} of {of}".replace("_", " ")
-    if parts[0] == "resources" and len(parts) == 2:
-        return parts[1]
-    return AXES.get(parts[-1], " ".join(reversed(parts)).replace("_", " ")) if len(parts) > 1 else path
 
 
 def number(value: float | None) -> float | None:

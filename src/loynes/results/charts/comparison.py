@@ -16,7 +16,7 @@ from loynes.results.records.comparison import Comparison
 
 @charts_for(Comparison)
 def charts(result: Comparison) -> list[Chart]:
-    a, b = result.names
+    a, b = result.called
     metrics = compared(result)
     rows = [Row(name, tuple(minus(one, metric) for metric in metrics)) for name, one in differences(result)]
     names = [metric.name for metric in metrics]

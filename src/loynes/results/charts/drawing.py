@@ -18,6 +18,7 @@ from loynes.results.base import Result
 from loynes.results.charts.chart import SHOWN_AT_FIRST, Bar, Chart, Lines, Parts, Place, Row, Rows, Steps, decades
 from loynes.results.charts.register import charts_of
 from loynes.results.files import whole_file
+from loynes.results.paths import in_words
 from loynes.results.table import shown
 
 if TYPE_CHECKING:
@@ -264,7 +265,7 @@ def _lines(chart: Lines, ax: Axes) -> None:
 def _name(chart: Lines, point: Place, series: int, drawn: tuple[int, ...]) -> str:
     """A line's name: its series, and the setting of what else is varied."""
     others = [
-        f"{name.rsplit('.', 1)[-1]} {value if isinstance(value, str) else f'{value:g}'}"
+        f"{in_words(name)} {value if isinstance(value, str) else f'{value:g}'}"
         for n, (name, value) in enumerate(zip(chart.vary, point.config, strict=True))
         if n != chart.against and len({other.config[n] for other in chart.points}) > 1
     ]

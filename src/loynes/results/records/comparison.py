@@ -11,6 +11,7 @@ from loynes.estimators.measures import ALL_JOBS, SYSTEM
 from loynes.estimators.pairs import Difference
 from loynes.model.cluster import Model
 from loynes.results.base import Nested, Result, how_sure
+from loynes.results.paths import change_in_words
 from loynes.results.records.evaluation import Evaluation
 from loynes.results.table import Table
 from loynes.results.tables import shown_percentiles, tidy_rows
@@ -41,6 +42,13 @@ class Comparison(Result):
     @property
     def model(self) -> Model:
         return self.a.model
+
+    @property
+    def called(self) -> tuple[str, str]:
+        """What to call the two on pages and in pictures: a change of the model in words."""
+        changes = ", ".join(change_in_words(text) for text in self.question.get("change", ()))
+        own = changes and "names" not in self.question and "without" not in self.question
+        return (self.names[0], changes) if own else self.names
 
     @property
     def overall(self) -> Difference:
