@@ -104,7 +104,6 @@ def test_plots_of_studies() -> None:
         ("p95(wait)", "must be written like"),
         ("p95(wait) <= -1", "at least 0"),
         ("no_wait >= 1.2", "at most 1"),
-        ("p42(response) <= 3", "of responses there are"),
         ("p100(wait) <= 3", "between 0 and 100"),
     ],
 )
