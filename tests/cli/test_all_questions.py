@@ -233,6 +233,7 @@ def other_value(question: type[Question], name: str) -> Any:
 
 def fullest(question: type[Question], base: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """A few sets of options in which every option is set: each takes as many as go together."""
+    yield base
     left = [name for name in question.model_fields if name not in ("model", "trace", "path", "method")]
     method = question.model_fields.get("method")
     for chosen in get_args(method.annotation) if method else (None,):

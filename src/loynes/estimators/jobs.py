@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.estimate import Estimate
-from loynes.estimators.measures import Spread, System, Waits, Wanted
+from loynes.estimators.measures import NOTHING_MORE, Spread, System, Waits, Wanted
 
 Array = NDArray[np.float64]
 
 
-def spread_of(values: Array, wanted: Wanted) -> Spread:
+def spread_of(values: Array, wanted: Wanted = NOTHING_MORE) -> Spread:
     """Mean, variance and percentiles of the values themselves: a percentile is one of them."""
     ranks = [max(math.ceil(len(values) * q) - 1, 0) for q in wanted.quantiles]
     ordered = np.partition(values, ranks)
@@ -22,7 +22,7 @@ def spread_of(values: Array, wanted: Wanted) -> Spread:
     return wanted.spread(mean, variance, percentiles)
 
 
-def waits_of(wait: Array, service: Array, wanted: Wanted) -> Waits:
+def waits_of(wait: Array, service: Array, wanted: Wanted = NOTHING_MORE) -> Waits:
     none = Estimate.exact(float(np.mean(wait == 0.0)))
     return Waits(spread_of(wait, wanted), spread_of(wait + service, wanted), none)
 

@@ -85,6 +85,14 @@ class Sure:
     terms: list[tuple[str, str, str]] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Picture:
+    """A drawing that was made elsewhere, as SVG."""
+
+    title: str
+    svg: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Content:
     """A page, top to bottom."""
@@ -100,6 +108,7 @@ class Content:
     how: list[tuple[str, str]]  # seed, version, ...
     models: list[tuple[str, Model]] = field(default_factory=list)  # heading and model
     warnings: list[str] = field(default_factory=list)  # besides the result's own
+    pictures: list[Picture] = field(default_factory=list)
 
 
 PAGES: Register[Content] = Register()

@@ -19,7 +19,7 @@ from pathlib import Path
 from loynes._version import __version__
 from loynes.errors import UsageError
 from loynes.model.cluster import Model
-from loynes.report.content import Cell, Content, Grid, Sure, content_of
+from loynes.report.content import Cell, Content, Grid, Picture, Sure, content_of
 from loynes.report.reproduce import again
 from loynes.results.base import Result
 from loynes.results.charts.chart import Chart
@@ -43,7 +43,11 @@ def write(result: Result, path: str | Path) -> int:
 
 def page(result: Result) -> str:
     """The page of a result as HTML."""
-    content = content_of(result)
+    return html_of(content_of(result), again(result), result.warnings)
+
+
+def html_of(content: Content, commands: list[str], warnings: tuple[str, ...] = ()) -> str:
+    """A page as HTML: its contents, and the lines that give the same again."""
     style, script = _asset("page.css"), _script()
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
@@ -64,7 +68,7 @@ def page(result: Result) -> str:
             f"<style>{style}</style>",
             "</head>",
             "<body>",
-            *_body(content, again(result), result.warnings),
+            *_body(content, commands, warnings),
             f'<script type="application/json" id="charts">{_data(content.charts)}</script>',
             f"<script>{script}</script>",
             "</body>",
@@ -123,6 +127,10 @@ def _body(content: Content, commands: list[str], warnings: tuple[str, ...]) -> l
         lines.append("<noscript><p>Charts are drawn by a script; the tables have all numbers.</p></noscript>")
         lines += [_figure(number, chart) for number, chart in enumerate(content.charts)]
         lines.append("</section>")
+    if content.pictures:
+        lines.append('<section aria-labelledby="pictures-head"><h2 id="pictures-head">Figures</h2>')
+        lines += [_picture(picture) for picture in content.pictures]
+        lines.append("</section>")
     if content.grids:
         lines.append('<section aria-labelledby="tables-head"><h2 id="tables-head">Tables</h2>')
         lines += [_table(grid) for grid in content.grids]
@@ -150,6 +158,13 @@ def _figure(number: int, chart: Chart) -> str:
     text = str(chart.to_data()["note"])
     note = f"<p>{_text(text)}</p>" if text else ""
     return f'<figure data-chart="{number}"><figcaption><h3>{_text(chart.title)}</h3>{note}</figcaption></figure>'
+
+
+def _picture(picture: Picture) -> str:
+    """A drawing as an image, which can run nothing and ask for nothing."""
+    data = base64.b64encode(picture.svg.encode()).decode()
+    image = f'<img alt="{_text(picture.title)}" src="data:image/svg+xml;base64,{data}">'
+    return f"<figure><figcaption><h3>{_text(picture.title)}</h3></figcaption>{image}</figure>"
 
 
 def _table(grid: Grid) -> str:

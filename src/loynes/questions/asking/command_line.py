@@ -15,7 +15,9 @@ MODEL, PAIR = "model.toml", ["a.toml", "b.toml"]
 def command_line(question: type[Question], options: dict[str, Any]) -> str:
     """The command line of a question, of which options differ from their defaults; models are files."""
     files, left = _files(question, options)
-    command = question.asked_by[0] if question.asked_by else question.command
+    command, switch = question.asked_by or (question.command, "")
+    if switch in question.model_fields and switch not in options:
+        left = {switch: question.model_fields[switch].default} | left  # without it another question would be asked
     words = [word for name, value in left.items() for word in _words(question, name, value)]
     target = ["-o", "samples.parquet"] if "path" in question.model_fields else []
     return " ".join(["loynes", command, *map(shlex.quote, files), *map(shlex.quote, words), *target])
