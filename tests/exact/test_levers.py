@@ -105,7 +105,7 @@ def test_units() -> None:
     ("text", "what"),
     [
         ("mean(wait[T9])", "no class 'T9'"),
-        ("p97(speed)", "is not known"),
+        ("p97(wait)", r"of waits there are .*p95\(wait\)"),
         ("speed", "'speed' is not known; there are .*hol_loss"),
         ("utilization[T1]", "of the whole cluster"),
     ],

@@ -12,7 +12,7 @@ import pytest
 import loynes
 from loynes.estimators.tails import RENARD, grid_to
 from loynes.model import Model
-from loynes.questions.answering.objectives import objectives_of, target_of
+from loynes.questions.answering.objectives import objectives_of
 
 # One false alarm in a million at any x: 31 x, 4 lines and 4 methods of one seed are far from one in a hundred.
 SURE = 1.0 - 1e-6
@@ -129,7 +129,6 @@ def test_percentiles_as_objectives() -> None:
     assert (response.metric.name, response.percentiles, response.of) == ("response.p99.9", (99.9,), "T5")
     (wait,) = objectives_of(["p99.9(wait) <= 20"], names)  # the same as P(wait > 20) <= 0.001, which is narrower
     assert (wait.metric.name, wait.exceeds, wait.percentiles) == ("wait>20", (20.0,), ())
-    assert target_of("p99.9(wait)", names).percentiles == (99.9,)
     with pytest.raises(loynes.UsageError, match="is not known"):
         objectives_of(["p99.9(speed) <= 1"], names)
     found = loynes.plan(MODEL, slo="p99.5(response) <= 12", rate=0.9)

@@ -70,12 +70,7 @@ class AskSensitivity(Question):
 
         target = target_of(self.objective, [c.label for c in self.model.classes])
         shared = ("rate", "load", "precision", "samples", "replicas", "confidence", "max_jobs", "seed", "backend")
-        question = Evaluate.of(
-            self.model,
-            exceeds=target.exceeds,
-            percentiles=target.percentiles,
-            **{name: getattr(self, name) for name in shared},
-        )
+        question = Evaluate.of(self.model, exceeds=target.exceeds, **{name: getattr(self, name) for name in shared})
         runs = PairedRuns(evaluated(question, _part(context, 0)), target)
         result = runs.base.result
         base, step = levers.Variant(self.model, result.rate), levers.step_at(result.load)

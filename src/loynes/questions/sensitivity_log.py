@@ -70,7 +70,7 @@ class SensitivityLog(OnResamples):
         found: dict[Case, Any] = {}
         for number, case in enumerate(dict.fromkeys([runner.case(), *cases])):
             part = context.part(number / (1 + len(cases)), 1.0 / (1 + len(cases)), f"{number + 1} of {1 + len(cases)}")
-            found[case] = runner.run(case, part, target.exceeds, target.percentiles)
+            found[case] = runner.run(case, part, target.exceeds)
         effects = []
         for one in changes:
             low, high = (runner.quantity(found[case], target) for case in (one.low, one.high))

@@ -47,8 +47,7 @@ class Target:
     text: str
     metric: Metric
     of: str  # a class, or nothing for all jobs
-    exceeds: tuple[float, ...] = ()  # the x of P(wait > x), and percentiles, which must be asked for
-    percentiles: tuple[float, ...] = ()
+    exceeds: tuple[float, ...] = ()  # the x of P(wait > x), which must be asked for
 
     def value(self, result: HasMeasures) -> Estimate:
         """The metric in a result that was asked for `exceeds`."""
@@ -144,7 +143,7 @@ def target_of(text: str, classes: Sequence[str]) -> Target:
     """Read what is wanted without a bound: mean(wait), p95(wait[T1]), P(wait > 60), hol_loss."""
     metric, of, exceeds, _ = _metric(text, text.strip(), None)
     _check_class(text, of, classes)
-    return Target(" ".join(text.split()), metric, of, exceeds, _asked(metric))
+    return Target(" ".join(text.split()), metric, of, exceeds)
 
 
 def _check_class(text: str, of: str, classes: Sequence[str]) -> None:
@@ -203,8 +202,12 @@ def _metric(text: str, left: str, bound: float | None) -> tuple[Metric, str, tup
         if form["what"] == "wait" and bound is not None:
             # The q-th percentile is at most x if and only if no more than 1 - q wait longer than x.
             return tail(bound), of, (bound,), 1.0 - q / 100.0
-        if form["what"] in ("wait", "response"):
-            return percentile(form["what"], q), of, (), math.inf if bound is None else bound
+        if bound is None:
+            there = [name for name in known if name.endswith(f"({form['what']})")]
+            what = "waits" if form["what"] == "wait" else "responses"
+            raise UsageError(f"objective {text!r}: of {what} there are {', '.join(there)}")
+        if form["what"] == "response":
+            return percentile("response", q), of, (), bound
     all_of_them = possible() if bound is not None else f"{', '.join(known)}, P(wait > x); of a class: p95(wait[NAME])"
     raise UsageError(f"objective {text!r}: {left!r} is not known; there are {all_of_them}")
 

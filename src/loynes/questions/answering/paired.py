@@ -152,7 +152,7 @@ class PairedRuns:
             chains = ChainTallies(model, rate, self.base.methods.needs, self.base.outcome.tallies[:1])
         else:
             chains = self._simulated(variant, burn_in, context)
-        values = values_of(chains, self.target.value, Wanted(self.target.exceeds, self.target.percentiles))
+        values = values_of(chains, self.target.value, Wanted(self.target.exceeds))
         if own:
             self._values[burn_in] = values
         return values
