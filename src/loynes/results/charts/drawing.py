@@ -46,6 +46,8 @@ STYLE = {
 # Letters of all names under an axis that fit beside each other.
 MOST_LETTERS = 72
 LONGEST_NAME = 28
+# Whole numbers across, fewer than these, have ticks at whole numbers.
+MOST_TICKS = 12
 
 
 def draw(chart: Chart, ax: Axes | None = None) -> Axes:
@@ -251,6 +253,8 @@ def _lines(chart: Lines, ax: Axes) -> None:
         ax.axvspan(span.since, span.until, color=COLOURS[2 + number % 5], alpha=0.12, linewidth=0, label=span.label)
     if words:
         ax.set_xticks(range(len(words)), words)
+    elif all(isinstance(x, float) and x.is_integer() for x in places) and len(set(places)) < MOST_TICKS:
+        ax.locator_params(axis="x", integer=True)  # there is no half of a server
     dashed = " (dashed: what each can carry)" if any(limit.series is not None for limit in chart.limits) else ""
     ax.set_xlabel(chart.axes[across] + dashed)
     ax.set_ylabel(chart.measures[chart.first[0]])
