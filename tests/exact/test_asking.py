@@ -176,8 +176,12 @@ def test_lines_that_ask_again() -> None:
     assert command_line(sweep, {"vary": {"servers": [4, 6], "a": 1}, "loads": [0.5, 0.6]}) == (
         "loynes sweep model.toml --vary servers=4,6 --vary a=1 --loads 0.5,0.6"
     )
-    assert command_line(compare, {"other": {}, "rate": 1.0, "seed": 3}) == "loynes compare a.toml b.toml --seed 3"
-    assert command_line(policies, {"limits": False}) == "loynes compare model.toml --no-limits"
+    assert command_line(compare, {"other": {}, "rate": 1.0, "seed": 3}) == (
+        "loynes compare a.toml b.toml --rate 1.0 --seed 3"
+    )
+    assert command_line(policies, {"limits": False}) == (
+        "loynes compare model.toml --policies fcfs,easy,first-fit --no-limits"
+    )
     assert python_line(policies, {"limits": False}) == "loynes.compare_policies('model.toml', limits=False)"
     assert command_line(replay, {"trace": "my log", "strict": True, "columns": {"need": "n"}}) == (
         "loynes replay 'my log' --strict --column need=n"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from loynes.estimate import Estimate, mean_of, variance_from
 from loynes.estimators import brackets
 from loynes.estimators import chains as from_chains
-from loynes.estimators.measures import Measures, bracket
+from loynes.estimators.measures import Measures, Wanted, bracket
 from loynes.estimators.metrics import leaves
 from loynes.estimators.pairs import ChainTallies, system_difference
 from loynes.estimators.workloads import SampledWaits
@@ -120,7 +120,7 @@ def test_responses_that_were_seen() -> None:
     """Where services hang together with waits, responses have tallies of their own, from below and from above."""
     waits = tally_of(ONE, *[[[1.0]]] * 2), tally_of(ONE, *[[[2.0]]] * 2)
     seen = tally_of(ONE, *[[[2.0]]] * 2), tally_of(ONE, *[[[5.0]]] * 2)
-    found = brackets.measures(ONE, RATE, needs_of(ONE), waits, CONFIDENCE, (), seen).overall
+    found = brackets.measures(ONE, RATE, needs_of(ONE), waits, CONFIDENCE, Wanted(), seen).overall
     assert found.wait.variance == Estimate(0.0, 0.0, 4.0 - 1.0)
     assert found.response.variance == Estimate(0.0, 0.0, 25.0 - 4.0)
 

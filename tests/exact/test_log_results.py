@@ -238,8 +238,11 @@ def test_charts_of_an_evaluation() -> None:
 
 def test_charts_of_cases() -> None:
     """Beside each other; and minus the first, class by class where there are two, else of all jobs."""
-    together, minus = charts_of(cases())
+    together, by_class, minus = charts_of(cases())
     assert isinstance(together, Rows)
+    assert isinstance(by_class, Rows)
+    assert [row.label for row in by_class.rows] == ["small", "large"]
+    assert by_class.measures == ("as it is", "case 2")
     assert isinstance(minus, Rows)
     assert together.axis == "wait (minutes)"
     assert [row.values[0].estimate for row in together.rows if row.values[0]] == pytest.approx([60.0, 50.0])
@@ -248,7 +251,7 @@ def test_charts_of_cases() -> None:
     assert [row.values[0].low for row in minus.rows if row.values[0]] == pytest.approx([-15.0] * 3)
     assert minus.zero
     assert minus.title == "case 2 minus “as it is”"
-    _, of_three = charts_of(cases(LogSweep, 3))
+    *_, of_three = charts_of(cases(LogSweep, 3))
     assert isinstance(of_three, Rows)
     assert [row.label for row in of_three.rows] == ["case 2", "case 3"]
     assert of_three.title == "every case minus “as it is”"

@@ -15,7 +15,7 @@ from loynes.model import load
 from loynes.questions import plan
 from loynes.questions.answering.objectives import Objective, objectives_of, possible, verdict_of
 from loynes.questions.plan import MOST_CLAIMS, Axis, Judge, Verdict, _axis, _searched
-from loynes.results.records.plan import Plan
+from loynes.results.records.plan import Look, Plan
 
 MODEL = load(
     {
@@ -70,7 +70,7 @@ def test_read(text: str, metric: str, of: str, bound: float, exceeds: tuple[floa
         ("p95(wait) <= 1e999", "finite"),
         ("no_wait >= 1.2", "at most 1"),
         ("utilization <= 1.1", "at most 1"),
-        ("p42(response) <= 3", "of responses there are mean(response), variance(response), p50(response)"),
+        ("p42(speed) <= 3", "is not known"),
         ("p100(wait) <= 3", "between 0 and 100"),
         ("p0(wait) <= 3", "between 0 and 100"),
         ("P(wait > -1) <= 0.1", "a wait is never below 0"),
@@ -165,6 +165,7 @@ class Judged:
         self.verdicts = verdicts
         self.asked: list[tuple[int, int, float]] = []  # step, seed, doubt
         self.tried: list[dict[str, Any]] = []
+        self.looks: list[Look] = []
 
     def __call__(self, k: int, seed: int, doubt: float, looks: int) -> Verdict:
         self.asked.append((k, seed, doubt))

@@ -347,7 +347,9 @@ class Promises:
     def offered(self, name: str = "") -> tuple[float, float, int]:
         return self._work, 10.0, self._largest
 
-    def run(self, case: SimpleNamespace, context: Context, exceeds: tuple[float, ...]) -> float:
+    def run(
+        self, case: SimpleNamespace, context: Context, exceeds: tuple[float, ...], percentiles: tuple[float, ...]
+    ) -> float:
         context.progress(1.0, "")
         (value,) = case.change.values()
         return float(value)

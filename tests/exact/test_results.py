@@ -234,7 +234,7 @@ def test_exact_answers() -> None:
 
 def evaluation(mean: float = 2.0, rate: float = 0.5, servers: int = 4, jobs: int = 1000, sure: Any = None) -> Any:
     """What records of several evaluations read of one."""
-    times = SimpleNamespace(mean=Estimate(mean, mean - 1, mean + 1), p95=VALUE, p99=VALUE)
+    times = SimpleNamespace(mean=Estimate(mean, mean - 1, mean + 1), p95=VALUE, p99=VALUE, percentiles={})
     return SimpleNamespace(
         overall=SimpleNamespace(wait=times, no_wait=VALUE),
         system=SimpleNamespace(utilization=VALUE, hol_loss=Estimate.exact(0.5)),

@@ -16,7 +16,13 @@ from recorded.record import CASES, answers, ask, canonical, made_with, recorded
 # "points.*.reason"; * is any key or place in a list, and there are as many in both. The changelog has them all.
 RENAMED: dict[str, dict[str, str]] = {}
 # Keys that the documents of a command were given since.
-ADDED_TO: dict[str, set[str]] = {}
+ADDED_TO: dict[str, set[str]] = {
+    "evaluate": {"tails"},
+    "simulate": {"tails"},
+    "exact": {"tails"},
+    "plan": {"curve"},
+    "replay": {"tails", "recorded_tails"},
+}
 # Errors whose words changed since: case -> the words now, and then.
 REWORDED = {
     "check-bad-model": (

@@ -20,11 +20,12 @@ from loynes.estimate import Estimate
 from loynes.estimators.metrics import metric
 from loynes.results.base import Result
 from loynes.results.charts.certified import LEAST, tail
-from loynes.results.charts.chart import Bar, Chart, Lines, Part, Parts, Row, Rows, Steps, decades
+from loynes.results.charts.chart import Bar, Bound, Chart, Lines, Part, Parts, Row, Rows, Steps, decades
 from loynes.results.charts.drawing import COLOURS, draw, picture, save_picture
 from loynes.results.charts.evaluation import waits
 from loynes.results.charts.register import charts_of
 from loynes.results.charts.sweep import lines
+from loynes.results.paths import change_in_words, in_words
 from report_data import FEW, KINDS, changed, mapped, model, result_of
 
 
@@ -128,6 +129,8 @@ def test_lines_have_their_numbers() -> None:
         data = chart.to_data()
         values = [[ends(v) for v in row] for place in chart.points for row in place.values]
         assert [row for point in data["points"] for row in point["values"]] == values  # type: ignore[attr-defined]
+        if len(chart.vary) > 1:
+            continue  # a picture has a line for every combination
         ax = draw(chart)
         drawn = {line.get_label(): line for line in ax.lines if not str(line.get_label()).startswith("_")}
         for n, name in enumerate(chart.series):
@@ -135,8 +138,11 @@ def test_lines_have_their_numbers() -> None:
             column = [(place.config[0], row[n]) for place in chart.points if (row := place.values[chart.first[0]])]
             # Names, such as those of percentiles, stand side by side.
             column = [(k if isinstance(x, str) else x, v) for k, (x, v) in enumerate(column)]
-            wanted = [(x, v.estimate) for x, v in column if v is not None]
-            assert drawn[label].get_xydata().tolist() == [list(pair) for pair in wanted]
+            # A logarithm has no place for 0.
+            wanted = [
+                (x, math.nan if chart.log and v.estimate <= 0 else v.estimate) for x, v in column if v is not None
+            ]
+            np.testing.assert_array_equal(drawn[label].get_xydata(), np.array(wanted))
 
 
 def test_steps_have_their_numbers() -> None:
@@ -286,13 +292,19 @@ def test_values_far_apart() -> None:
 
 
 def test_objectives_beside_their_bounds() -> None:
-    """p95(wait) <= 6 and no_wait >= 0.3: each by itself, then as parts of their bounds, the second turned over."""
+    """p95(wait) <= 6 and no_wait >= 0.3 over all values tried; then as parts of their bounds, one turned over."""
     r = result_of("plan")
-    charts = {chart.title: chart for chart in charts_of(r) if isinstance(chart, Rows)}
-    most, least = charts["Objective: p95(wait) <= 6"], charts["Objective: no_wait >= 0.3"]
-    assert (most.axis, most.bound, most.at_least) == ("p95(wait)", 6.0, False)
-    assert (least.axis, least.bound, least.at_least) == ("no_wait", 0.3, True)
-    together = charts["Objectives over their bounds"]
+    curve, together, *_ = charts_of(r)
+    assert isinstance(curve, Lines)
+    assert isinstance(together, Rows)
+    assert curve.measures == ("p95(wait)", "no_wait", "mean wait")
+    assert curve.bounds == (Bound(6.0), Bound(0.3, at_least=True), None)
+    assert [place.config[0] for place in curve.points] == sorted({one["value"] for one in r.tried})
+    assert all(len(place.values) == 3 for place in curve.points)
+    at = {place.config[0]: place.values for place in curve.points}
+    assert at[r.answer][2][0].half_width <= r.meets.overall.wait.mean.half_width
+    bounds = [line.get_ydata()[0] for line in draw(curve).lines if list(line.get_xdata()) == [0, 1]]
+    assert bounds == [6.0]
     met = next(row for row in together.rows if row.label == r.named(r.answer))
     first, second = (goal.meets for goal in r.objectives)
     assert met.values[0] == first.scaled(1 / 6.0)
@@ -326,3 +338,44 @@ def test_one_measure_needs_no_legend() -> None:
     values = (Estimate.exact(1.0), Estimate.exact(2.0))
     assert draw(Rows(title="", axis="", measures=("a",), rows=(Row("x", values[:1]),))).get_legend() is None
     assert draw(Rows(title="", axis="", measures=("a", "b"), rows=(Row("x", values),))).get_legend() is not None
+
+
+@pytest.mark.parametrize("kind", ["evaluation", "simulation", "exact", "replay"])
+def test_tails_are_drawn(kind: str) -> None:
+    """plot(kind="tail"): a line for all jobs and every class, over the grid of the record; a wrong kind is named."""
+    r = result_of(kind)
+    ax = r.plot(kind="tail")
+    assert ax.get_yscale() == "log"
+    assert {line.get_label() for line in ax.lines} == set(r.tails.classes)
+    one = next(line for line in ax.lines if line.get_label() == "all jobs")
+    first = r.tails.classes["all jobs"].estimate[0]
+    assert one.get_xydata()[0].tolist() == [0.0, first]
+    assert first == pytest.approx(1.0 - float(getattr(r.overall.no_wait, "estimate", r.overall.no_wait)), abs=1e-9)
+    with pytest.raises(UsageError, match=r"there is no such chart of this result; there are .*tail"):
+        r.plot(kind="pie")
+
+
+def test_every_class_under_every_policy() -> None:
+    r = result_of("policies")
+    rows = next(chart for chart in charts_of(r) if chart.about == "classes")
+    assert isinstance(rows, Rows)
+    assert rows.measures == r.policies
+    point = {(one.rate, one.policy): one.result for one in r.points}
+    highest = max(rate for rate, _ in point if all(point[rate, name] is not None for name in r.policies))
+    for row in rows.rows[1:]:
+        assert row.values == tuple(point[highest, name].classes[row.label].wait.mean for name in r.policies)
+    by_class = next(chart for chart in charts_of(r) if chart.about == "class lines")
+    assert isinstance(by_class, Lines)
+    assert {place.config[1] for place in by_class.points} == {row.label for row in rows.rows[1:]}
+
+
+def test_paths_in_words() -> None:
+    told = {
+        "classes.T15.service.mean": "mean service of T15", "classes.T1.need": "need of T1", "servers": "servers",
+        "arrivals.rate": "arrival rate", "resources.gpu": "gpu", "load": "load",
+    }  # fmt: skip
+    assert {path: in_words(path) for path in told} == told
+    assert change_in_words("classes.T15.service.mean=5") == "mean service of T15 = 5"
+    r = loynes.compare(model(), change=["classes.T5.service.mean=0.5"], load=0.5, **FEW)
+    assert r.called[1] == "mean service of T5 = 0.5"
+    assert r.names[1] == "classes.T5.service.mean=0.5"

@@ -27,7 +27,7 @@ from loynes.model import Model
 from loynes.report import page, write
 from loynes.report.content import PAGES, Cell
 from loynes.report.reproduce import again
-from loynes.report.words import about, between, cell, duration, listed, percent
+from loynes.report.words import about, between, cell, duration, listed, percent, step
 from loynes.results.charts.measures import WAITS, everyone
 from loynes.results.charts.plan import verdict
 from loynes.results.charts.register import CHARTS, charts_of
@@ -265,7 +265,7 @@ def test_several_resources() -> None:
         f"{about(r.system.resources[kind].hol_loss.estimate)} of {n} {kind}" for kind, n in (("cpu", 6), ("gpu", 2))
     ]
     assert f"{' and '.join(lost)} are lost" in read.text
-    assert [bar["label"] for bar in read.charts[1]["bars"]] == ["cpu", "gpu"]
+    assert [bar["label"] for bar in read.charts[-1]["bars"]] == ["cpu", "gpu"]
     assert read.column("The cluster", "value")["gpu busy"] == shown(r.system.resources["gpu"].busy)
     limit = loynes.stability(two, precision=0.05)
     assert Reader(page(limit)).column("Figures", "estimate")["gpu lost when saturated"] == shown(limit.resources["gpu"])
@@ -324,11 +324,9 @@ def test_a_plan(read: dict[str, Reader]) -> None:
     }
     # The smaller cluster fails because of the other objective: this one it does meet.
     assert there.column("At the answer and beside it", none.text)[f"{r.fails_at:g}"] == f"{shown(none.fails)}, met"
-    labels = [[row["label"] for row in chart["rows"]] for chart in there.charts[1:3]]
-    assert labels == [
-        ["6 servers, not met", "7 servers, met", "8 servers, met"],
-        ["6 servers, met", "7 servers, met", "8 servers, met"],
-    ]
+    assert [point["config"] for point in there.charts[0]["points"]] == [[look.value] for look in r.curve]
+    assert there.column("All values that were tried", "verdict") == {f"{one.value:g}": one.verdict for one in r.curve}
+    assert [row["label"] for row in there.charts[1]["rows"]] == ["6 servers", "7 servers", "8 servers"]
     waits_match(there, "Waits at 7 servers", r.meets, HEADS)
 
 
@@ -361,7 +359,7 @@ def test_a_comparison(read: dict[str, Reader]) -> None:
     assert table == {"all jobs": shown(mean)} | {name: shown(d.wait["mean"]) for name, d in r.classes.items()}
     assert there.column("The cluster", "new minus old")[metric("hol_loss").label] == shown(r.system["hol_loss"])
     assert there.column("The cluster", "old")[metric("hol_loss").label] == shown(r.a.system.hol_loss)
-    assert there.tiles["mean wait: change"] == about(mean.estimate)
+    assert there.tiles["mean wait: change"] == step(*(one.estimate for one in r.overall.means), mean.estimate)[0]
     waits_match(there, "Waits by class: old: three", r.a, HEADS)
     overall = changed(r.overall, wait=r.overall.wait | {"mean": Estimate(-0.1, -0.3, 0.1)})
     unsure = changed(r, differences=changed(r.differences, overall=overall))
@@ -532,3 +530,23 @@ def test_numbers_in_words() -> None:
     assert between(Estimate(1.0, 0.5, inf), 0.99) == " (99%: at least 0.5)"
     assert between(Estimate(1.0, -inf, 2.0), 0.999) == " (99.9%: at most 2)"
     assert between(Estimate(1.0, -inf, inf), 0.99) == " (no interval)"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "told"),
+    [
+        ((4.17, 0.0211, -4.1489), ("−4.15", "4.17 → 0.02")),
+        ((1.1494, 0.3931, -0.7563), ("−0.756", "1.149 → 0.393")),
+        ((1000.4, 1234.5, 234.1), ("+234", "1,000 → 1,234")),
+        ((4.17, 0.0211, -4.08), ("−4.08", "")),  # the ends are of other jobs than the change
+        ((2.0, 2.0, 0.0), ("0", "2 → 2")),
+    ],
+)
+def test_steps_add_up(numbers: tuple[float, float, float], told: tuple[str, str]) -> None:
+    """What a tile shows of a change: as it is shown, the second minus the first is the change."""
+    assert step(*numbers) == told
+
+
+def test_a_page_has_its_date(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1790000000")
+    assert '<time datetime="2026-09-21">21 September 2026</time>' in page(result_of("check"))

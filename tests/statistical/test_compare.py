@@ -128,7 +128,7 @@ def without_a_class() -> Case:
 def fewer_percentiles(without_response_percentiles: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """They take longer than all the rest of so small a run: of differences one is kept, of the two runs' responses,
     of which no difference is made, none."""
-    monkeypatch.setattr(pairs, "PERCENTILES", (0.9,))
+    monkeypatch.setattr(pairs, "PERCENTILES", (90.0,))
 
 
 @pytest.mark.parametrize("case", [a_class_gets_faster, a_server_less_and_another_law, without_a_class])

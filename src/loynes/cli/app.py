@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shlex
 import sys
 from typing import Annotated
 
@@ -215,11 +216,14 @@ def reproduce(
     from loynes.cli.watch import asking
     from loynes.paper.reproduce import reproduce as compute
     from loynes.paper.reproduce import summary
+    from loynes.report.reproduction import write_page
 
     with asking("reproduce", None, quiet=quiet, cluster=cluster, workers=workers) as (progress, executor):
         items = compute(
             names or "all", out, quick=quick, seed=seed, backend=backend, executor=executor, progress=progress
         )
+    line = ["loynes", "reproduce", *(names or ["all"]), *(["--quick"] if quick else []), "-o", out, "--seed", str(seed)]
+    page = write_page(items, out, shlex.join([*line, "--backend", backend]), seed)
     if as_json:
         output.document({one.name: {"agrees": one.agrees, "checks": [vars(c) for c in one.checks]} for one in items})
     else:
@@ -228,6 +232,7 @@ def reproduce(
             for check in one.checks:
                 if not check.agrees:
                     print(f"{one.name}: {check.what}: ours {check.ours}, printed {check.printed}")
+        print(f"data, figures, agreement.md and the page {page.name} are in {out}")
     output.wrote(out, quiet)
     if not all(one.agrees for one in items):
         raise typer.Exit(1)

@@ -232,12 +232,15 @@ def _run(question: type[Question], given: dict[str, Any], others: dict[str, type
     from loynes.model import load
     from loynes.questions.asking.ask import ask
     from loynes.questions.asking.folder import holds_answer
+    from loynes.questions.asking.question import option_of
 
     common = {name: given.pop(name, None) for name in ("as_json", "out", "workers", "cluster", "quiet", "changes")}
     options = {name: value for name, value in given.items() if value is not None and value != []}
     for name in options:
         if name not in question.model_fields:
             raise UsageError(_out_of_place(name, options, others))
+        if isinstance(options[name], list) and option_of(question, name).written == "list":
+            options[name] = ",".join(options[name])  # another question of this command repeats the option
     if LOG in options and common["changes"]:
         raise UsageError("--set: changes a model; a log has --scale, --max-need, --without, --run-times, ...")
     warm_up(str(options.get("backend", "")))

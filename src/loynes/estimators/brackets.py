@@ -29,7 +29,7 @@ from loynes.arrays import Array
 from loynes.estimate import Estimate, mean_of, variance_from
 from loynes.estimators import chains as from_chains
 from loynes.estimators.chains import Mixture, mixture_of
-from loynes.estimators.measures import Measures, Spread, System, Waits, bracket, system_of
+from loynes.estimators.measures import NOTHING_MORE, Measures, Spread, System, Waits, Wanted, bracket, system_of
 from loynes.inputs.tables import Needs
 from loynes.kernels.tally import Tally
 from loynes.model.cluster import Model
@@ -44,14 +44,15 @@ def measures(
     needs: Needs,
     sides: Sides,
     confidence: float,
-    exceeds: tuple[float, ...] = (),
+    wanted: Wanted = NOTHING_MORE,
     responses: Sides | None = None,
     controls: Array | None = None,
 ) -> Measures:
     """Of tallies of waits from both sides, and of responses where a job's service hangs together with its wait."""
     seen = responses or (None, None)
+    grid = from_chains.grid_of(*sides)
     below, above = (
-        from_chains.measures(model, rate, needs, tally, confidence, exceeds, of_responses, controls=controls)
+        from_chains.measures(model, rate, needs, tally, confidence, wanted, of_responses, controls=controls, grid=grid)
         for tally, of_responses in zip(sides, seen, strict=True)
     )
     hull = bracket(below, above)
@@ -64,6 +65,7 @@ def measures(
         overall=waits(hull.overall, {position: c.probability for position, c in enumerate(model.classes)}),
         classes={name: waits(of, {positions[name]: 1.0}) for name, of in hull.classes.items()},
         system=_with_losses(hull, model, rate, needs, sides, confidence),
+        tails=hull.tails,
     )
 
 

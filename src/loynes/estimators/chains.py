@@ -23,7 +23,8 @@ import numpy as np
 
 from loynes.arrays import Array
 from loynes.estimate import Estimate, half_width, mean_of, probability_from, skewness_extension, student, variance_from
-from loynes.estimators.measures import PERCENTILES, Measures, Spread, Waits, system_of
+from loynes.estimators.measures import ALL_JOBS, NOTHING_MORE, Measures, Spread, Waits, Wanted, system_of
+from loynes.estimators.tails import RAREST, grid_to
 from loynes.inputs.tables import Needs
 from loynes.kernels.tally import Tally, bin_edges
 from loynes.model.cluster import Model
@@ -61,37 +62,67 @@ def measures(
     needs: Needs,
     tally: Tally,
     confidence: float,
-    exceeds: tuple[float, ...] = (),
+    wanted: Wanted = NOTHING_MORE,
     responses: Tally | None = None,
     quickly: bool = False,
     controls: Array | None = None,
+    grid: tuple[float, ...] | None = None,
 ) -> Measures:
     """Of a tally of waits, and one of responses where a job's service hangs together with its wait.
 
     Means are regressed on controls, if there are any.
 
-    Quickly: without the percentiles of responses, which take longest.
+    Quickly: without the percentiles of responses, which take longest. Tails, if wanted, are over the grid that is
+    given, or over one of their own.
     """
-    waits = _waits_of(needs, tally, confidence)
+    waits = _waits_of(needs, tally, confidence, wanted)
     waits.quickly, waits.controls = quickly, controls
     if responses is not None:
-        waits.responses = _waits_of(needs, responses, confidence)
-    classes = {c.label: waits.of(model, {position: 1.0}, exceeds) for position, c in enumerate(model.classes)}
-    overall = waits.of(model, {position: c.probability for position, c in enumerate(model.classes)}, exceeds)
+        waits.responses = _waits_of(needs, responses, confidence, wanted)
+    shares = {c.label: {position: 1.0} for position, c in enumerate(model.classes)}
+    everyone = {position: c.probability for position, c in enumerate(model.classes)}
+    classes = {name: waits.of(model, share) for name, share in shares.items()}
+    overall = waits.of(model, everyone)
     losses = [mean_of(regressed(lost / tally.looks, controls), confidence) for lost in tally.loss.T]
     system = system_of(model, rate, overall.wait.mean, overall.response.mean, losses)
-    return Measures(overall, classes, system)
+    tails = {}
+    if wanted.tails:
+        at = grid_of(tally) if grid is None else grid
+        weights = {
+            name: mixture_of(model, needs, share).weight for name, share in ({ALL_JOBS: everyone} | shares).items()
+        }
+        tails = {name: waits.tails(weight, at) for name, weight in weights.items()}
+    return Measures(overall, classes, system, tails)
 
 
-def spread_of(tally: Tally, confidence: float) -> Spread:
+def grid_of(*tallies: Tally) -> tuple[float, ...]:
+    """Where P(wait > x) is shown: up to the longest wait of any need and tally, but for one in ten thousand."""
+    longest = 0.0
+    for tally in tallies:
+        seen = tally.bins.sum(axis=0, dtype=np.float64)
+        above = seen.sum(axis=1, keepdims=True) - np.cumsum(seen, axis=1)
+        last = int(np.max(np.argmax(above <= RAREST * seen.sum(axis=1, keepdims=True), axis=1)))
+        longest = max(longest, float(bin_edges(1.0 / tally.per_unit)[last + 1]) if last else 0.0)
+    return grid_to(longest)
+
+
+def spread_of(tally: Tally, confidence: float, wanted: Wanted = NOTHING_MORE) -> Spread:
     """Mean, variance and percentiles of the one time that a tally is about."""
-    needs = Needs._make([np.zeros(1)] * len(Needs._fields))
-    return _waits_of(needs, tally, confidence).spread(np.ones(1))
+    return _alone(tally, confidence, wanted).spread(np.ones(1))
 
 
-def _waits_of(needs: Needs, tally: Tally, confidence: float) -> _Waits:
+def tails_of(tally: Tally, confidence: float, grid: tuple[float, ...]) -> dict[float, Estimate]:
+    """P(time > x) over a grid of the one time that a tally is about."""
+    return _alone(tally, confidence, NOTHING_MORE).tails(np.ones(1), grid)
+
+
+def _alone(tally: Tally, confidence: float, wanted: Wanted) -> _Waits:
+    return _waits_of(Needs._make([np.zeros(1)] * len(Needs._fields)), tally, confidence, wanted)
+
+
+def _waits_of(needs: Needs, tally: Tally, confidence: float, wanted: Wanted) -> _Waits:
     looks = tally.looks[:, None].astype(np.float64)
-    return _Waits(needs, tally.wait / looks, tally.square / looks, _Histogram(tally), confidence)
+    return _Waits(needs, tally.wait / looks, tally.square / looks, _Histogram(tally), confidence, wanted)
 
 
 class Mixture(NamedTuple):
@@ -133,8 +164,10 @@ class _Histogram:
 
 
 class _Waits:
-    def __init__(self, needs: Needs, first: Array, second: Array, histogram: _Histogram, confidence: float) -> None:
-        self.needs, self.first, self.second = needs, first, second
+    def __init__(
+        self, needs: Needs, first: Array, second: Array, histogram: _Histogram, confidence: float, wanted: Wanted
+    ) -> None:
+        self.needs, self.first, self.second, self.wanted = needs, first, second, wanted
         self.histogram, self.confidence, self.quickly = histogram, confidence, False
         self.controls: Array | None = None  # of expectation 0, by replica
         self.responses: _Waits | None = None  # seen, where they do not follow from waits and services apart
@@ -143,9 +176,10 @@ class _Waits:
         """Mean, variance and percentiles of a mixture of columns."""
         first, second = self.first @ weight, self.second @ weight
         mean = mean_of(first, self.confidence).within(0.0, math.inf)
-        return Spread(mean, variance_from(first, second, self.confidence), *self._wait_percentiles(weight))
+        variance = variance_from(first, second, self.confidence)
+        return self.wanted.spread(mean, variance, self._wait_percentiles(weight))
 
-    def of(self, model: Model, share: dict[int, float], exceeds: tuple[float, ...]) -> Waits:
+    def of(self, model: Model, share: dict[int, float]) -> Waits:
         """Waits of a mixture of classes: class position -> probability."""
         confidence = self.confidence
         weight, cross, service_1, service_2 = mixture_of(model, self.needs, share)
@@ -159,28 +193,42 @@ class _Waits:
         if self.responses is not None:
             seen = self.responses.spread(weight)
             variance = seen.variance if finite else variance
-            percentiles = [seen.p50, seen.p90, seen.p95, seen.p99]
+            percentiles = [seen.p50, seen.p90, seen.p95, seen.p99, *seen.percentiles.values()]
         elif self.quickly:
-            percentiles = [Estimate(math.nan, 0.0, math.inf)] * len(PERCENTILES)
+            percentiles = [Estimate(math.nan, 0.0, math.inf)] * len(self.wanted.quantiles)
         else:
             percentiles = self._response_percentiles(model, share)
         return Waits(
-            wait=Spread(mean, variance_from(first, second, confidence), *self._wait_percentiles(weight)),
-            response=Spread(mean.shifted(service_1), variance, *percentiles),
+            wait=self.wanted.spread(mean, variance_from(first, second, confidence), self._wait_percentiles(weight)),
+            response=self.wanted.spread(mean.shifted(service_1), variance, percentiles),
             no_wait=probability_from(self.histogram.zero @ weight, len(self.histogram.zero), confidence),
-            exceeds={x: self._tail(weight, x) for x in exceeds},
+            exceeds={x: self._tail(weight, x) for x in self.wanted.exceeds},
         )
 
     def _tail(self, weight: Array, x: float) -> Estimate:
         """P(wait > x): part of x's own bin for the estimate, none of it for the low end, all of it for the high end."""
         h = self.histogram
-        at = min(int(np.searchsorted(h.high, x, side="right")), len(h.high) - 1)
+        at = self._bin_of(x)
         mass = np.einsum("rkb,k->rb", h.mass[:, :, at:], weight)
-        part = min(max((h.high[at] - x) / (h.high[at] - h.low[at]), 0.0), 1.0)
-        above = mass[:, 1:].sum(axis=1)
-        low = probability_from(above, len(above), self.confidence).low
-        high = probability_from(above + mass[:, 0], len(above), self.confidence).high
-        return Estimate(float(np.mean(above + part * mass[:, 0])), low, high)
+        return self._beyond(x, at, mass[:, 0], mass[:, 1:].sum(axis=1))
+
+    def tails(self, weight: Array, grid: tuple[float, ...]) -> dict[float, Estimate]:
+        """P(wait > x) over a grid."""
+        mass = np.einsum("rkb,k->rb", self.histogram.mass, weight)
+        above = np.cumsum(mass[:, ::-1], axis=1)[:, ::-1] - mass
+        return {x: self._beyond(x, at, mass[:, at], above[:, at]) for x in grid for at in [self._bin_of(x)]}
+
+    def _bin_of(self, x: float) -> int:
+        high = self.histogram.high
+        return min(int(np.searchsorted(high, x, side="right")), len(high) - 1)
+
+    def _beyond(self, x: float, at: int, inside: Array, above: Array) -> Estimate:
+        """P(wait > x) from the mass inside and above x's bin, by replica."""
+        low, high = self.histogram.low[at], self.histogram.high[at]
+        part = min(max((high - x) / (high - low), 0.0), 1.0)
+        least = probability_from(above, len(above), self.confidence).low
+        most = probability_from(above + inside, len(above), self.confidence).high
+        return Estimate(float(np.mean(above + part * inside)), least, most)
 
     def _halves(self, values: Array, q: float) -> Array:
         """How far above and below its estimate a distribution function may lie near q: the replicas' half-width, longer
@@ -195,7 +243,7 @@ class _Waits:
         cumulative = np.cumsum(np.einsum("rkb,k->rb", h.mass, weight), axis=1) + zero[:, None]
         pooled, none = cumulative.mean(axis=0), float(zero.mean())
         percentiles = []
-        for q in PERCENTILES:
+        for q in self.wanted.quantiles:
             at = min(int(np.searchsorted(pooled, q)), len(pooled) - 1)
             before = cumulative[:, at - 1] if at else zero
             above, below = np.maximum(self._halves(cumulative[:, at], q), self._halves(before, q))
@@ -237,7 +285,7 @@ class _Waits:
             return total
 
         percentiles = []
-        for q in PERCENTILES:
+        for q in self.wanted.quantiles:
             centre = _solve(lambda x: pooled(x, h.middle), q)
             above, below = self._halves(replicas(centre), q)
             percentiles.append(

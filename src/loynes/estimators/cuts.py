@@ -53,7 +53,8 @@ def measures(
 
     overall = bracketed(plain.overall, {position: c.probability for position, c in enumerate(model.classes)})
     by_class = {c.label: bracketed(plain.classes[c.label], {position: 1.0}) for position, c in enumerate(model.classes)}
-    return Measures(overall, by_class, _system(plain.system, overall, model, rate, needs, below, above, confidence))
+    system = _system(plain.system, overall, model, rate, needs, below, above, confidence)
+    return Measures(overall, by_class, system, plain.tails)
 
 
 def _ends(weight: Array, below: Tally, above: tuple[Tally, float] | None, confidence: float) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from loynes.arrays import Array
 from loynes.estimate import Estimate, mean_of
 from loynes.estimators import chains as from_chains
-from loynes.estimators.measures import Measures
+from loynes.estimators.measures import NOTHING_MORE, Measures, Wanted
 from loynes.estimators.pairs import ChainTallies
 from loynes.kernels.engine import SlopeSums
 from loynes.kernels.tally import Tally
@@ -32,12 +32,12 @@ def mean_slopes(sums: SlopeSums, weight: Array) -> Array:
     return np.asarray(np.einsum("rkc,k->rc", sums.slope, weight) / sums.looks[:, None])
 
 
-def values_of(chains: ChainTallies, get: Callable[[Measures], Estimate], exceeds: tuple[float, ...] = ()) -> Array:
+def values_of(chains: ChainTallies, get: Callable[[Measures], Estimate], wanted: Wanted = NOTHING_MORE) -> Array:
     """A metric from all replicas, then without each group of them."""
 
     def value(tally: Tally, responses: bool) -> float:
         measures = from_chains.measures(
-            chains.model, chains.rate, chains.needs, tally, 0.5, exceeds, quickly=not responses
+            chains.model, chains.rate, chains.needs, tally, 0.5, wanted, quickly=not responses
         )
         return get(measures).estimate
 

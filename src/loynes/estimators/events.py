@@ -7,8 +7,8 @@ import numpy as np
 from loynes.arrays import Array, Ints
 from loynes.errors import UsageError
 from loynes.estimate import Estimate, mean_of, probability_from
-from loynes.estimators.chains import spread_of
-from loynes.estimators.measures import ALL_JOBS, Moment, Resource, System, Waits, system_from
+from loynes.estimators.chains import grid_of, spread_of, tails_of
+from loynes.estimators.measures import ALL_JOBS, NOTHING_MORE, Moment, Resource, System, Waits, Wanted, system_from
 from loynes.kernels.events.engine import ReplicaRecord
 from loynes.kernels.events.loop import (
     ENDED,
@@ -31,12 +31,12 @@ SOON = 10.0
 
 
 def waits(
-    model: Model, replicas: list[ReplicaRecord], confidence: float
-) -> tuple[dict[str, Waits], dict[str, Estimate]]:
-    """Waits and slowdowns of all jobs, and of every class with jobs in two replicas at least."""
+    model: Model, replicas: list[ReplicaRecord], confidence: float, wanted: Wanted = NOTHING_MORE
+) -> tuple[dict[str, Waits], dict[str, Estimate], dict[str, dict[float, Estimate]]]:
+    """Waits, slowdowns and, if wanted, tails of all jobs, and of every class with jobs in two replicas at least."""
     names = [c.label for c in model.classes]
     groups = [(ALL_JOBS, list(range(len(names)))), *((name, [place]) for place, name in enumerate(names))]
-    measured, slowdowns = {}, {}
+    measured, slowdowns, tallies = {}, {}, {}
     for name, classes in groups:
         observed = [one.observations for one in replicas if one.observations.sums[classes, ENDED].sum() > 0]
         if len(observed) < 2:
@@ -54,12 +54,14 @@ def waits(
         wait = Tally(unit, looks, *squares[0], none, zero.astype(np.float64), both[0])
         response = Tally(unit, looks, *squares[1], zero, zero.astype(np.float64), both[1])
         measured[name] = Waits(
-            wait=spread_of(wait, confidence),
-            response=spread_of(response, confidence),
+            wait=spread_of(wait, confidence, wanted),
+            response=spread_of(response, confidence, wanted),
             no_wait=probability_from(per_job[:, NONE], len(observed), confidence),
         )
-        slowdowns[name] = mean_of(per_job[:, SLOWDOWN], confidence)
-    return measured, slowdowns
+        slowdowns[name], tallies[name] = mean_of(per_job[:, SLOWDOWN], confidence), wait
+    grid = grid_of(*tallies.values()) if wanted.tails else ()
+    tails = {name: tails_of(tally, confidence, grid) for name, tally in tallies.items()} if wanted.tails else {}
+    return measured, slowdowns, tails
 
 
 def mean_wait(replicas: list[ReplicaRecord], confidence: float) -> Estimate:

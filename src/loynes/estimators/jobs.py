@@ -8,19 +8,21 @@ import numpy as np
 
 from loynes.arrays import Array, Ints
 from loynes.estimate import Estimate
-from loynes.estimators.measures import PERCENTILES, Spread, System, Waits
+from loynes.estimators.measures import NOTHING_MORE, Spread, System, Waits, Wanted
 
 
-def spread_of(values: Array) -> Spread:
+def spread_of(values: Array, wanted: Wanted = NOTHING_MORE) -> Spread:
     """Mean, variance and percentiles of the values themselves: a percentile is one of them."""
-    ranks = [max(math.ceil(len(values) * q) - 1, 0) for q in PERCENTILES]
+    ranks = [max(math.ceil(len(values) * q) - 1, 0) for q in wanted.quantiles]
     ordered = np.partition(values, ranks)
     moments = (float(np.mean(values)), float(np.var(values)), *(float(ordered[rank]) for rank in ranks))
-    return Spread(*(Estimate.exact(value) for value in moments))
+    mean, variance, *percentiles = (Estimate.exact(value) for value in moments)
+    return wanted.spread(mean, variance, percentiles)
 
 
-def waits_of(wait: Array, service: Array) -> Waits:
-    return Waits(spread_of(wait), spread_of(wait + service), Estimate.exact(float(np.mean(wait == 0.0))))
+def waits_of(wait: Array, service: Array, wanted: Wanted = NOTHING_MORE) -> Waits:
+    none = Estimate.exact(float(np.mean(wait == 0.0)))
+    return Waits(spread_of(wait, wanted), spread_of(wait + service, wanted), none)
 
 
 def system_over(servers: int, span: float, work: float, loss: float, wait: float, response: float) -> System:

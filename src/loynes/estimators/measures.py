@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from decimal import Decimal
 from typing import Annotated, Any, overload
 
 from pydantic import PlainSerializer
@@ -11,7 +12,8 @@ from pydantic import PlainSerializer
 from loynes.estimate import Estimate, key_text
 from loynes.model.cluster import Model
 
-PERCENTILES = (0.50, 0.90, 0.95, 0.99)
+# Percentiles that every spread has, in percent.
+PERCENTILES = (50.0, 90.0, 95.0, 99.0)
 # How tables call all jobs together, and the cluster as a whole.
 ALL_JOBS, SYSTEM = "all jobs", "system"
 
@@ -20,8 +22,45 @@ Tails = Annotated[dict[float, Estimate], PlainSerializer(lambda tails: {key_text
 
 
 @dataclass(frozen=True)
+class Wanted:
+    """What is asked for besides what all measures have: P(wait > x), other percentiles, whole distributions."""
+
+    exceeds: tuple[float, ...] = ()
+    percentiles: tuple[float, ...] = ()  # in percent
+    tails: bool = False
+
+    @property
+    def quantiles(self) -> tuple[float, ...]:
+        """As parts of 1, those that every spread has first."""
+        return tuple(part_of(p) for p in (*PERCENTILES, *self.percentiles))
+
+    def spread(self, mean: Estimate, variance: Estimate, percentiles: Sequence[Estimate]) -> Spread:
+        """Of the percentiles at `quantiles`."""
+        p50, p90, p95, p99, *more = percentiles
+        named = dict(zip(map(percentile_name, self.percentiles), more, strict=True))
+        return Spread(mean, variance, p50, p90, p95, p99, named)
+
+
+NOTHING_MORE = Wanted()
+
+
+def part_of(percentile: float) -> float:
+    """99.9 -> 0.999, to the last digit."""
+    return float(Decimal(key_text(percentile)) / 100)
+
+
+def beyond(percentile: float) -> float:
+    """The probability of what lies above: 99.9999 -> 1e-6, to the last digit."""
+    return float(1 - Decimal(key_text(percentile)) / 100)
+
+
+def percentile_name(percentile: float) -> str:
+    return f"p{key_text(percentile)}"
+
+
+@dataclass(frozen=True)
 class Spread:
-    """Mean, variance and percentiles of a time."""
+    """Mean, variance and percentiles of a time; by name, p99.9, the percentiles that were asked for."""
 
     mean: Estimate
     variance: Estimate
@@ -29,6 +68,7 @@ class Spread:
     p90: Estimate
     p95: Estimate
     p99: Estimate
+    percentiles: dict[str, Estimate] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -93,11 +133,12 @@ class Moment:
 
 @dataclass(frozen=True)
 class Measures:
-    """All of it: overall, per class, system."""
+    """All of it: overall, per class, system; and P(wait > x) over x, of all jobs and of every class, if asked for."""
 
     overall: Waits
     classes: dict[str, Waits]
     system: System
+    tails: dict[str, dict[float, Estimate]] = field(default_factory=dict)
 
 
 @overload

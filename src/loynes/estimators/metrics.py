@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from loynes.estimate import Estimate, key_text
-from loynes.estimators.measures import SYSTEM, System, Waits
+from loynes.estimators.measures import SYSTEM, System, Waits, percentile_name
 
 Unit = Literal["time", "time²", "probability", "share", "servers", "jobs"]
 
@@ -53,8 +53,27 @@ def metrics(of: Literal["class", "system"] | None = None) -> list[Metric]:
 
 
 def metric(name: str) -> Metric:
-    """The metric of a name, wait>x (any x) among them."""
+    """The metric of a name, wait>x (any x) and wait.p99.9 (any percentile) among them."""
+    if name in _METRICS:
+        return _METRICS[name]
+    what, _, stat = name.partition(".")
+    if what in ("wait", "response") and stat.startswith("p"):
+        return percentile(what, float(stat[1:]))
     return tail(float(name.removeprefix("wait>"))) if name.startswith("wait>") else _METRICS[name]
+
+
+def percentile(what: str, percent: float) -> Metric:
+    """A percentile of the wait or the response: one that there always is, or one that was asked for."""
+    name = percentile_name(percent)
+    if f"{what}.{name}" in _METRICS:
+        return _METRICS[f"{what}.{name}"]
+    return Metric(f"{what}.{name}", f"{key_text(percent)}th percentile of the {what}", "time",
+                  lambda waits: getattr(waits, what).percentiles[name], 1, "class", name)  # fmt: skip
+
+
+def percentiles_of(waits: Waits, what: str = "wait") -> list[Metric]:
+    """The percentiles that were asked for of these waits."""
+    return [metric(f"{what}.{name}") for name in waits.wait.percentiles]
 
 
 def tail(x: float) -> Metric:
@@ -65,7 +84,7 @@ def tail(x: float) -> Metric:
 
 def of_waits(waits: Waits) -> dict[str, Estimate]:
     """Every metric of a class, by name."""
-    asked = [tail(x) for x in waits.exceeds]
+    asked = [*percentiles_of(waits), *percentiles_of(waits, "response"), *(tail(x) for x in waits.exceeds)]
     return {metric.name: metric.get(waits) for metric in (*metrics("class"), *asked)}
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from loynes.arrays import Array
 from loynes.estimate import Estimate, half_width, mean_of
 from loynes.estimators.brackets import loss_columns
-from loynes.estimators.measures import PERCENTILES
+from loynes.estimators.measures import PERCENTILES, part_of, percentile_name
 from loynes.inputs.tables import Needs
 from loynes.kernels.tally import Tally, bin_edges
 from loynes.model.cluster import Model
@@ -40,13 +40,19 @@ class Difference:
     """Second minus first, of one class or all jobs."""
 
     means: tuple[Estimate, Estimate]  # of the wait, in the first and in the second
-    wait: dict[str, Estimate]  # mean, p50, p90, p95, p99
+    wait: dict[str, Estimate]  # mean, p50, p90, p95, p99, and percentiles that were asked for
     response: dict[str, Estimate]  # mean
     no_wait: Estimate
 
 
-def difference(a: ChainTallies, b: ChainTallies, classes: tuple[list[int], list[int]], confidence: float) -> Difference:
-    """Of a mixture of classes: their positions in the two models, weighted by probability."""
+def difference(
+    a: ChainTallies,
+    b: ChainTallies,
+    classes: tuple[list[int], list[int]],
+    confidence: float,
+    percentiles: tuple[float, ...] = (),
+) -> Difference:
+    """Of a mixture of classes: their positions in the two models, weighted by probability; these percentiles, too."""
     first, second = (_weights(chains, chosen) for chains, chosen in zip((a, b), classes, strict=True))
 
     def means(tally: Tally, weight: Array) -> Array:
@@ -56,8 +62,8 @@ def difference(a: ChainTallies, b: ChainTallies, classes: tuple[list[int], list[
         return np.asarray((tally.none @ weight) / tally.looks)
 
     wait = {"mean": _paired(a, b, lambda t: means(t, first), lambda t: means(t, second), confidence)}
-    for q in PERCENTILES:
-        wait[f"p{round(100 * q)}"] = _percentile(a, b, first, second, q, confidence)
+    for p in dict.fromkeys((*PERCENTILES, *percentiles)):
+        wait[percentile_name(p)] = _percentile(a, b, first, second, part_of(p), confidence)
     served = _service(b, classes[1]) - _service(a, classes[0])
     return Difference(
         means=(

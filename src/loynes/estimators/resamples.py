@@ -28,7 +28,7 @@ import numpy as np
 
 from loynes.arrays import Array
 from loynes.estimate import Estimate, mean_of
-from loynes.estimators.measures import Measures, Resource, Spread, System, Waits
+from loynes.estimators.measures import Measures, Resource, Spread, System, Waits, Wanted, part_of
 from loynes.kernels.events.recorded import BUSY, COUNT, EXCEEDS, LINE, NONE, RANKS, RESPONSE, THERE, WAIT, RecordedState
 
 # See above.
@@ -139,11 +139,16 @@ def data_interval(confidence: float, stretches: float, ahead: bool = False) -> E
     return estimate
 
 
-def wait_quantity(state: RecordedState, own: int, group: int, column: int) -> Quantity:
+def wait_quantity(
+    state: RecordedState, own: int, group: int, column: int, quantile: float | None = None, of_response: bool = False
+) -> Quantity:
     """A column of the waits of a group of jobs (0: all), of which the first rows are the log itself."""
     values = state.waits[:, group, column]
     mine = values[:own][~np.isnan(values[:own])]  # where jobs are left out, a group may have none in some of the runs
     mean_service = float(np.nanmean(state.waits[:own, group, RESPONSE] - state.waits[:own, group, WAIT]))
+    if quantile is not None:
+        added = 0.0 if of_response else -math.log1p(-quantile) * mean_service
+        return Quantity(mine, values[own:], added)
     if column >= NONE:
         return Quantity(mine, values[own:], most=1.0)
     statistic = (column - WAIT) % 6
@@ -154,12 +159,7 @@ def wait_quantity(state: RecordedState, own: int, group: int, column: int) -> Qu
 
 
 def measures(
-    state: RecordedState,
-    own: int,
-    groups: Sequence[str],
-    units: dict[str, int],
-    exceeds: Sequence[float],
-    estimate: Estimator,
+    state: RecordedState, own: int, groups: Sequence[str], units: dict[str, int], wanted: Wanted, estimate: Estimator
 ) -> Measures:
     """All jobs, each group that has jobs in the log, and the cluster, each quantity by the same estimator.
 
@@ -170,8 +170,17 @@ def measures(
         def value(column: int) -> Estimate:
             return estimate(wait_quantity(state, own, group, column))
 
-        spreads = [Spread(*(value(first + k) for k in range(6))) for first in (WAIT, RESPONSE)]
-        return Waits(spreads[0], spreads[1], value(NONE), {x: value(EXCEEDS + k) for k, x in enumerate(exceeds)})
+        def spread(first: int) -> Spread:
+            of_response = first == RESPONSE
+            place = EXCEEDS + len(wanted.exceeds) + of_response * len(wanted.percentiles)
+            more = [
+                estimate(wait_quantity(state, own, group, place + k, part_of(p), of_response))
+                for k, p in enumerate(wanted.percentiles)
+            ]
+            return wanted.spread(value(first), value(first + 1), [*(value(first + k) for k in range(2, 6)), *more])
+
+        tails = {x: value(EXCEEDS + k) for k, x in enumerate(wanted.exceeds)}
+        return Waits(spread(WAIT), spread(RESPONSE), value(NONE), tails)
 
     def over_time(column: int, divided: float = 1.0, service: float = math.inf, most: float = math.inf) -> Estimate:
         values = state.time[:, column] / divided

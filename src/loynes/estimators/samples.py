@@ -9,7 +9,8 @@ import numpy as np
 
 from loynes.arrays import Array, Ints
 from loynes.estimate import Estimate, mean_of, probability_from, proportion_of, quantile_of, variance_from
-from loynes.estimators.measures import PERCENTILES, Measures, Spread, Waits, system_of
+from loynes.estimators.measures import ALL_JOBS, Measures, Waits, Wanted, system_of
+from loynes.estimators.tails import grid_to, longest_of
 from loynes.estimators.workloads import SampledWaits
 from loynes.inputs.elementary import log
 from loynes.inputs.jobs import services
@@ -19,65 +20,69 @@ from loynes.model.cluster import Model
 
 
 def measures(
-    model: Model,
-    rate: float,
-    table: JobTable,
-    sampled: SampledWaits,
-    seed: int,
-    confidence: float,
-    exceeds: tuple[float, ...] = (),
+    model: Model, rate: float, table: JobTable, sampled: SampledWaits, seed: int, confidence: float, wanted: Wanted
 ) -> Measures:
     waits, needs = sampled.waits, sampled.needs
     classes = {}
+    seen = {}
     draw = _services(table, sampled, seed)
     own = _own_classes(table, sampled, seed)
     for position, job_class in enumerate(model.classes):
         # Where classes depend on the arrival process, only what a class's own jobs see is what it sees.
         mine = slice(None) if model.independent else np.flatnonzero(own == position)
-        wait = waits[mine, needs.of_class[position]]
+        wait = seen[job_class.label] = waits[mine, needs.of_class[position]]
         service = draw(position)[mine]
         moments = (job_class.service.mean, job_class.service.variance)
         together = sampled.jobs is not None
-        classes[job_class.label] = _class_waits(wait, wait + service, moments, together, confidence, exceeds)
-    overall = _overall(model, table, sampled, own, seed, confidence, exceeds)
+        classes[job_class.label] = _class_waits(wait, wait + service, moments, together, confidence, wanted)
+    overall = _overall(model, table, sampled, own, seed, confidence, wanted)
     losses = [mean_of(lost, confidence) for lost in sampled.loss.T]
     system = system_of(model, rate, overall.wait.mean, overall.response.mean, losses)
-    return Measures(overall, classes, system)
+    tails = {}
+    if wanted.tails:
+        grid = grid_to(max(map(longest_of, seen.values())))
+        chances = {name: _tail(wait, grid, confidence) for name, wait in seen.items()}
+        tails = {ALL_JOBS: _overall_tail(model, sampled, grid, confidence), **chances}
+    return Measures(overall, classes, system, tails)
+
+
+def _tail(wait: Array, exceeds: tuple[float, ...], confidence: float) -> dict[float, Estimate]:
+    if len(wait) < 2:
+        return dict.fromkeys(exceeds, Estimate(math.nan, 0.0, 1.0))
+    return {x: proportion_of(int(np.count_nonzero(wait > x)), len(wait), confidence) for x in exceeds}
+
+
+def _overall_tail(
+    model: Model, sampled: SampledWaits, exceeds: tuple[float, ...], confidence: float
+) -> dict[float, Estimate]:
+    """Of a job of any class, averaged over the class."""
+    by_class, p = sampled.waits[:, sampled.needs.of_class], _class_weights(model, sampled)
+    return {x: probability_from(np.sum((by_class > x) * p, axis=1), len(by_class), confidence) for x in exceeds}
 
 
 def _class_waits(
-    wait: Array,
-    response: Array,
-    service: tuple[float, float],
-    together: bool,
-    confidence: float,
-    exceeds: tuple[float, ...],
+    wait: Array, response: Array, service: tuple[float, float], together: bool, confidence: float, wanted: Wanted
 ) -> Waits:
     """Of a class, with its service's mean and variance; `together` where services hang together with waits."""
     if len(wait) < 2:  # a class that none of the samples is of
-        spread, chance = Spread(*[Estimate(math.nan, 0.0, math.inf)] * 6), Estimate(math.nan, 0.0, 1.0)
-        return Waits(spread, spread, chance, dict.fromkeys(exceeds, chance))
+        unknown = [Estimate(math.nan, 0.0, math.inf)] * (2 + len(wanted.quantiles))
+        spread, chance = wanted.spread(unknown[0], unknown[1], unknown[2:]), Estimate(math.nan, 0.0, 1.0)
+        return Waits(spread, spread, chance, _tail(wait, wanted.exceeds, confidence))
     mean = mean_of(wait, confidence).within(0.0, math.inf)
     variance = variance_from(wait, wait * wait, confidence)
     response_variance = variance.shifted(service[1])
     if together and math.isfinite(service[1]):
         response_variance = variance_from(response, response * response, confidence)
     return Waits(
-        wait=Spread(mean, variance, *_percentiles(wait, confidence)),
-        response=Spread(mean.shifted(service[0]), response_variance, *_percentiles(response, confidence)),
+        wait=wanted.spread(mean, variance, _percentiles(wait, confidence, wanted)),
+        response=wanted.spread(mean.shifted(service[0]), response_variance, _percentiles(response, confidence, wanted)),
         no_wait=proportion_of(int(np.count_nonzero(wait == 0.0)), len(wait), confidence),
-        exceeds={x: proportion_of(int(np.count_nonzero(wait > x)), len(wait), confidence) for x in exceeds},
+        exceeds=_tail(wait, wanted.exceeds, confidence),
     )
 
 
 def _overall(
-    model: Model,
-    table: JobTable,
-    sampled: SampledWaits,
-    own: Ints,
-    seed: int,
-    confidence: float,
-    exceeds: tuple[float, ...],
+    model: Model, table: JobTable, sampled: SampledWaits, own: Ints, seed: int, confidence: float, wanted: Wanted
 ) -> Waits:
     """Means average over the class; percentiles are those of one job whose class is drawn."""
     waits, needs = sampled.waits, sampled.needs
@@ -99,18 +104,18 @@ def _overall(
     else:
         response_variance = Estimate.exact(math.inf)
     return Waits(
-        wait=Spread(mean, variance_from(first, second, confidence), *_percentiles(own_wait, confidence)),
-        response=Spread(
-            mean.shifted(model.mean_service), response_variance, *_percentiles(own_wait + service, confidence)
+        wait=wanted.spread(mean, variance_from(first, second, confidence), _percentiles(own_wait, confidence, wanted)),
+        response=wanted.spread(
+            mean.shifted(model.mean_service), response_variance, _percentiles(own_wait + service, confidence, wanted)
         ),
         no_wait=probability_from(np.sum((by_class == 0.0) * p, axis=1), count, confidence),
-        exceeds={x: probability_from(np.sum((by_class > x) * p, axis=1), count, confidence) for x in exceeds},
+        exceeds=_overall_tail(model, sampled, wanted.exceeds, confidence),
     )
 
 
-def _percentiles(values: Array, confidence: float) -> list[Estimate]:
+def _percentiles(values: Array, confidence: float, wanted: Wanted) -> list[Estimate]:
     ordered = np.sort(values)
-    return [quantile_of(ordered, q, confidence) for q in PERCENTILES]
+    return [quantile_of(ordered, q, confidence) for q in wanted.quantiles]
 
 
 def _services(table: JobTable, sampled: SampledWaits, seed: int) -> Callable[[int], Array]:

@@ -78,6 +78,23 @@ class Waits:
                 now = now @ moved
         return (_poisson(rest / self._unit) @ self._series(now)) * math.exp(-self.decay * x)
 
+    def tails(self, grid: Array) -> Array:
+        """P(wait > x) at many x, by [x, column]: as `exceeds`, but all at once."""
+        steps = np.floor(grid / self._unit)
+        rest = grid / self._unit - steps
+        now = np.tile(self._start, (len(grid), 1))
+        for k, moved in enumerate(self._doublings[:-1]):
+            rows = np.flatnonzero(np.floor(steps * 0.5**k) % 2 == 1)
+            if rows.size:
+                now[rows] = now[rows] @ moved
+        found = np.zeros((len(grid), self._ends.shape[1]))
+        chance = np.array([_poisson(x) for x in rest])
+        for k in range(TERMS):
+            found += chance[:, [k]] * (now @ self._ends)
+            now = now @ self._jumps
+        late = (grid >= self._settling)[:, None]
+        return np.where(late, self.constants, found) * np.exp(-self.decay * grid)[:, None]
+
     def percentile(self, column: int, beyond: float) -> tuple[float, float]:
         """The x that a wait exceeds with that probability, and -d(ln P(wait > x))/dx there.
 

@@ -11,7 +11,7 @@ from loynes.execution.context import Context
 from loynes.model import Model, load
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask
-from loynes.questions.asking.options import Option, texts_of
+from loynes.questions.asking.options import Option, names_of, texts_of
 from loynes.questions.asking.question import LoadedModel, Question
 from loynes.questions.evaluate import Evaluate, Evaluated, evaluated
 from loynes.results.records.comparison import Comparison, Differences
@@ -72,10 +72,13 @@ class Compare(Question):
         float, Field(gt=0, lt=1), Option("Relative half-width of the first model's mean wait to reach.")
     ] = 0.01
     samples: options.Arrivals = None
+    percentiles: options.Percentiles = ()
     replicas: options.Replicas = None
     burn_in: options.BurnIn = None
     discipline: options.Discipline = None
-    names: Annotated[tuple[str, str] | None, Option("What to call the two.", "A,B", written="list")] = None
+    names: Annotated[
+        tuple[str, str] | None, BeforeValidator(names_of), Option("What to call the two.", "A,B", written="list")
+    ] = None
     seed: options.Seed = 1
     backend: options.Backend = "auto"
     confidence: options.Confidence = 0.99
@@ -98,7 +101,7 @@ class Compare(Question):
 
         def of(chosen: list[str]) -> Difference:
             positions = ([at[0][name] for name in chosen], [at[1][name] for name in chosen])
-            return difference(tallies[0], tallies[1], positions, self.confidence)
+            return difference(tallies[0], tallies[1], positions, self.confidence, self.percentiles)
 
         there = ([*range(len(first.classes))], [i for i, c in enumerate(second.classes) if c.label not in removed])
         system = system_difference(tallies[0], tallies[1], *there, self.confidence)
@@ -116,7 +119,8 @@ class Compare(Question):
     def _paired(self, first: Model, second: Model, context: Context) -> tuple[Evaluated, Evaluated]:
         """Both evaluated on the same jobs: equal burn-ins, replicas and observed arrivals."""
         shared: dict[str, Any] = {
-            name: getattr(self, name) for name in ("method", "precision", "confidence", "max_jobs", "seed", "backend")
+            name: getattr(self, name)
+            for name in ("method", "precision", "percentiles", "confidence", "max_jobs", "seed", "backend")
         }
 
         def run(model: Model, part: int, rates: dict[str, Any], size: dict[str, Any]) -> Evaluated:

@@ -57,6 +57,7 @@ class ComparePolicies(Question):
         Option("Jobs to leave out first.", default="a quarter of --jobs", unit="jobs"),
     ] = None
     limits: Annotated[bool, Option("Also what each can carry.")] = True
+    percentiles: options.Percentiles = ()
     confidence: options.Confidence = 0.99
     seed: options.Seed = 1
     backend: Annotated[Literal["auto", "cpu"], Option("Events are run on the CPU.", "auto|cpu")] = "auto"
@@ -109,6 +110,7 @@ class ComparePolicies(Question):
     ) -> list[PolicyPoint]:
         """All policies at one rate."""
         from loynes.estimators.events import paired_difference
+        from loynes.estimators.measures import Wanted
         from loynes.kernels.events.engine import run_replicas
         from loynes.questions.answering.events import BURNED_IN, event_task, simulation_of, unended_jobs
 
@@ -131,7 +133,7 @@ class ComparePolicies(Question):
             try:
                 result = simulation_of(
                     model, rate, order, replicas, self.confidence, seed=self.seed, burn_in=burn_in,
-                    warnings=unended_jobs(replicas, order),
+                    warnings=unended_jobs(replicas, order), wanted=Wanted((), self.percentiles),
                 )  # fmt: skip
             except UnstableError as error:
                 points.append(PolicyPoint(order.policy, rate, load, None, None, str(error)))

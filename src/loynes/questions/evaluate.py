@@ -13,6 +13,7 @@ from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask
 from loynes.questions.asking.question import LoadedModel, Question
 from loynes.results.records.evaluation import Evaluation
+from loynes.results.tails import Tails
 
 if TYPE_CHECKING:
     from loynes.questions.answering.methods import Methods, Outcome
@@ -42,7 +43,8 @@ class Evaluate(Question):
     otherwise the run goes on until the overall mean wait's half-width is below `precision` times the mean (or times a
     thousandth of the mean service, if the wait is smaller than that), or `max_jobs` jobs (4e9; on a GPU 4e11) have been
     simulated.
-    `exceeds` asks for P(wait > x) at each of its values; `slo` whether objectives such as "p95(wait) <= 600" are met.
+    `exceeds` asks for P(wait > x) at each of its values, `percentiles` for those of waits and responses that tables
+    show: [50, 90, 99.9]; `slo` whether objectives such as "p95(wait) <= 600" are met.
 
     Methods: `sandwich`, long chains from below and from above, and `perfect`, independent samples that are stationary
     but for a probability `delta` (1e-9), both with a certificate; where there can be none, they fall back to a lower
@@ -69,6 +71,7 @@ class Evaluate(Question):
     samples: options.Samples = None
     exceeds: options.Exceeds = ()
     slo: options.Objectives = ()
+    percentiles: options.Percentiles = ()
     replicas: options.Replicas = None
     burn_in: options.BurnIn = None
     confirmations: options.Confirmations = None
@@ -89,11 +92,13 @@ class Evaluate(Question):
         return self
 
     def answer(self, context: Context) -> Evaluation:
-        from loynes.questions.answering.judging import asked_of, judged, with_tails
+        from loynes.questions.answering.judging import asked_of, judged, with_percentiles, with_tails
 
         objectives = asked_of(self.slo, [c.label for c in self.model.classes], self.model.time_unit)
-        question = self.model_copy(update={"exceeds": with_tails(self.exceeds, objectives)}) if objectives else self
-        result = evaluated(question, context, brackets=True).result
+        more = {"exceeds": with_tails(self.exceeds, objectives)}
+        more |= {"percentiles": with_percentiles(self.percentiles, objectives)}
+        found = evaluated(self.model_copy(update=more) if objectives else self, context, brackets=True)
+        result = replace(found.result, tails=Tails.of(found.outcome.measures.tails))
         if not objectives:
             return result
         lower = "" if result.certificate is not None else "waits are known from below only"

@@ -23,7 +23,7 @@ class AskExact(Question):
 
     Needs services of phase type (exponential, erlang, hyperexponential, phase_type, coxian, mixtures of them) and a
     chain of at most `max_states` states, or one of the closed forms. The model's own rate is used if it has one.
-    `load` is a fraction of the threshold, `exceeds` asks for P(wait > x).
+    `load` is a fraction of the threshold, `exceeds` asks for P(wait > x), `percentiles` for those to show.
     """
 
     command: ClassVar[str] = "exact"
@@ -37,6 +37,9 @@ class AskExact(Question):
         Option("Arrival rate as a fraction of the threshold, 0 to 1.", must="be above 0 and below 1"),
     ] = None
     exceeds: options.Exceeds = ()
+    percentiles: Annotated[options.Percentiles, Option(
+        "Percentiles of waits to show.", "50,90,99.9", written="list", default="50, 95, 99, 99.9, ..., 99.9999"
+    )] = ()  # fmt: skip
     max_states: Annotated[int, Field(ge=1), Option("The largest chain to build.")] = MAX_STATES
 
     def answer(self, context: Context) -> Exact:
@@ -60,7 +63,7 @@ class AskExact(Question):
         if rate >= saturation.threshold:
             raise UnstableError(f"rate {rate:g} is unstable: the threshold is {saturation.threshold:.10g}")
         context.progress(0.5, "queue")
-        return exact_queue(saturation, model, rate, states, self.exceeds)
+        return exact_queue(saturation, model, rate, states, self.exceeds, self.percentiles)
 
 
 exact = Ask(AskExact, Exact)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, cast
 
 from pydantic import Field
@@ -26,7 +26,7 @@ from loynes.questions.asking.options import Option
 from loynes.questions.asking.question import LoadedModel, Question
 from loynes.questions.evaluate import Evaluate
 from loynes.results.records.evaluation import Evaluation
-from loynes.results.records.plan import Goal, Plan
+from loynes.results.records.plan import Goal, Look, Plan
 
 # Relative half-widths of the mean wait, one look after the other, until a verdict is clear; a search takes the first.
 PRECISIONS = (0.1, 0.03, 0.01, 0.003)
@@ -69,6 +69,7 @@ class AskPlan(Question):
         float, Field(gt=0, lt=1), Option("That the answer meets every objective, and its neighbour does not.")
     ] = 0.99
     max_jobs: options.MaxJobs = None
+    percentiles: options.Percentiles = ()
 
     def answer(self, context: Context) -> Plan:
         objectives = objectives_of(self.slo, [c.label for c in self.model.classes], self.model.time_unit)
@@ -152,13 +153,14 @@ class Judge:
     question: AskPlan
     context: Context
     tried: list[dict[str, Any]] = field(default_factory=list)
+    looks: list[Look] = field(default_factory=list)
 
     def __call__(self, k: int, seed: int, doubt: float, looks: int) -> Verdict:
         """By `looks` looks, each closer than the one before; all their intervals hold but for a probability `doubt`."""
         value = self.axis.value(k)
         model, rate = self.axis.at(value)
         result: Evaluation | None = None
-        verdict, why = 0, ""
+        verdict, why, sure = 0, "", 1.0 - doubt
         for look in range(looks):
             sure = 1.0 - doubt / len(self.objectives) / 2.0 ** (look + 1)
             try:
@@ -172,7 +174,10 @@ class Judge:
             verdict = verdict_of(self.objectives, result)
             if verdict:
                 break
-        self.tried.append({"value": value, "verdict": {1: "meets", -1: "fails", 0: "unclear"}[verdict], "seed": seed})
+        word = {1: "meets", -1: "fails", 0: "unclear"}[verdict]
+        self.tried.append({"value": value, "verdict": word, "seed": seed})
+        seen = () if result is None else tuple(one.value(result) for one in self.objectives)
+        self.looks.append(Look(value, word, sure, seen, None if result is None else result.overall.wait.mean, why))
         return Verdict(verdict, result, why)
 
     def _evaluated(self, model: Model, rate: float, look: int, sure: float, seed: int, value: float) -> Evaluation:
@@ -182,6 +187,7 @@ class Judge:
             precision=PRECISIONS[look],
             confidence=sure,
             exceeds=sorted({x for one in self.objectives for x in one.exceeds}),
+            percentiles=sorted({*self.question.percentiles, *(p for one in self.objectives for p in one.percentiles)}),
             max_jobs=self.question.max_jobs,
             seed=seed,
             backend=self.question.backend,
@@ -189,7 +195,7 @@ class Judge:
         folder = self.context.folder
         place = None if folder is None else folder / "tried" / f"{value:g}-{seed}-{look}-{sure:.12g}"
         part = self.context.part(0.0, 0.0, f"{len(self.tried) + 1}: {self.axis.vary} {value:g}")
-        return cast(Evaluation, answered(question, part.recorded_in(None), place))
+        return replace(cast(Evaluation, answered(question, part.recorded_in(None), place)), tails=None)
 
 
 @dataclass(frozen=True)
@@ -260,8 +266,19 @@ def _searched(axis: Axis, judge: Judge, objectives: tuple[Objective, ...], confi
         confidence=confidence,
         seed=seed,
         tried=tuple(judge.tried),
+        curve=_curve(judge.looks),
         warnings=warnings,
     )
+
+
+def _curve(looks: list[Look]) -> tuple[Look, ...]:
+    """Of every value the closest look: that with the narrowest interval of the mean wait, or else the last."""
+    closest: dict[float, Look] = {}
+    for look in looks:
+        before = closest.get(look.value)
+        if before is None or before.wait is None or (look.wait and look.wait.half_width <= before.wait.half_width):
+            closest[look.value] = look
+    return tuple(closest[value] for value in sorted(closest))
 
 
 def _bisected(axis: Axis, judge: Judge, doubt: float, seed: int) -> int:

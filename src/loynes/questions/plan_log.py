@@ -117,6 +117,7 @@ class Search:
     _value: Callable[[int], float] = float
 
     def __post_init__(self) -> None:
+        self._percentiles = tuple(sorted({p for one in self.objectives for p in one.percentiles}))
         self._exceeds = tuple(sorted({x for one in self.objectives for x in one.exceeds}))
         question, runner = self.question, self.runner
         possible = (*runner.kinds, "scale")
@@ -162,7 +163,7 @@ class Search:
             number = len(self.tried) + 1
             part = self.context.part(1.0 - 1.0 / number, 0.0, f"{number}: {self.question.vary} {value:g}")
             change: dict[str, Any] = {self.question.vary: value if self.question.vary == "scale" else int(value)}
-            outcome = self.runner.run(self.runner.case(**change), part, self._exceeds)
+            outcome = self.runner.run(self.runner.case(**change), part, self._exceeds, self._percentiles)
             self.outcomes[value] = outcome
             missed = sum(1.0 - chance_of(one, self.runner, outcome) for one in self.objectives)
             wait = self.runner.measured(outcome)[0].overall.wait.mean

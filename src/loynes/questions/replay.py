@@ -53,6 +53,7 @@ class AskReplay(AboutLog):
         Field(ge=1, le=MOST_WINDOWS),
         Option("Also show a series of so many windows of time.", default="24, not shown"),
     ] = None
+    percentiles: options.Percentiles = ()
 
     def answer(self, context: Context) -> Replay:
         context.progress(0.0, "reading")
@@ -60,6 +61,7 @@ class AskReplay(AboutLog):
         jobs, servers = self._on_resources(recorded) if self.resources else self._on_servers(recorded)
         context.progress(0.5, f"{recorded.jobs} jobs")
         # Compiled code is loaded only now: a file that cannot be read is refused at once.
+        from loynes.estimators.measures import Wanted
         from loynes.questions.answering.orders import order_of
         from loynes.questions.answering.replaying import replay_trace
 
@@ -67,7 +69,10 @@ class AskReplay(AboutLog):
         order = order_of(self.policy, numbers, 1.0 if self.inflation is None else self.inflation)
         if len(self.resources) > 1 and order.rule.identical_servers_only:
             raise UsageError(f"policy {order.policy!r}: is for identical servers")
-        return replay_trace(jobs, self.resources, self.classes, self.windows or WINDOWS, order, self.inflation, servers)
+        wanted = Wanted((), self.percentiles, tails=True)
+        return replay_trace(
+            jobs, self.resources, self.classes, self.windows or WINDOWS, order, self.inflation, servers, wanted
+        )
 
     def _on_servers(self, recorded: Trace) -> tuple[Trace, int]:
         """The jobs that fit, and how many servers there are."""

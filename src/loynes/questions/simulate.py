@@ -112,6 +112,7 @@ class Simulate(Question):
         Option("Add replicas until the mean wait is known so well (relative half-width).", default="--replicas only"),
     ] = None
     slo: options.Objectives = ()
+    percentiles: options.Percentiles = ()
     seed: options.Seed = 1
     confidence: options.Confidence = 0.99
 
@@ -126,6 +127,7 @@ class Simulate(Question):
     def _simulated(self, context: Context) -> tuple[Simulation, bool]:
         """The result, but for its objectives, and whether some jobs had not ended."""
         from loynes.estimators.events import SOON
+        from loynes.estimators.measures import Wanted
         from loynes.kernels.events.engine import run_replicas
         from loynes.questions.answering.events import BURNED_IN, event_task, simulation_of, unended_jobs
         from loynes.questions.answering.orders import check_order, order_of
@@ -163,6 +165,7 @@ class Simulate(Question):
         result = simulation_of(
             model, judged.rate, order, replicas, self.confidence, seed=self.seed, start=self.start, horizon=horizon,
             moments=moments, burn_in=burn_in, warnings=warnings + remarks + unended,
+            wanted=Wanted((), self.percentiles, tails=True),
         )  # fmt: skip
         return result, bool(unended)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, cast
 
@@ -23,7 +24,8 @@ from loynes.results.records.sweep import Point, Sweep
 
 MOST_POINTS = 10_000
 # The options that every point's own question has.
-SHARED = ("method", "precision", "samples", "exceeds", "confidence", "replicas", "max_jobs", "seed", "backend")
+SHARED = ("method", "precision", "samples", "exceeds", "percentiles", "confidence", "replicas", "max_jobs", "seed",
+          "backend")  # fmt: skip
 
 
 class AskSweep(Question):
@@ -57,6 +59,7 @@ class AskSweep(Question):
     ] = 0.02
     samples: options.Samples = None
     exceeds: options.Exceeds = ()
+    percentiles: options.Percentiles = ()
     replicas: options.Replicas = None
     discipline: options.Discipline = None
     seed: options.Seed = 1
@@ -97,7 +100,8 @@ class AskSweep(Question):
             result = answered(question, context, _place(context, "points", f"{number:05d}"))
         except UnstableError as error:
             return Point(config, None, str(error))
-        return Point(config, cast(Evaluation, result))
+        # The distribution of waits is in the point's own folder: here it would be most of the document.
+        return Point(config, replace(cast(Evaluation, result), tails=None))
 
 
 def _place(context: Context, *names: str) -> Path | None:

@@ -6,20 +6,22 @@ import math
 
 from loynes.estimate import Estimate
 from loynes.estimators.metrics import metric
+from loynes.model.cluster import Model
 from loynes.report.certificate import of_several
 from loynes.report.content import Cell, Content, Grid, Tile, page_for
 from loynes.report.waits import UNIT, how_of
-from loynes.report.words import about, between, listed, percent
+from loynes.report.words import about, between, listed, percent, step
 from loynes.results.charts.comparison import charts, compared, differences, minus
 from loynes.results.records.comparison import Comparison
+from loynes.results.tables import shown_percentiles
 
 
 @page_for(Comparison)
 def content(result: Comparison) -> Content:
-    a, b = result.names
+    a, b = result.called
     sides = [
         (name if side.model.label == name else f"{name}: {side.model.label}", side)
-        for name, side in zip(result.names, (result.a, result.b), strict=True)
+        for name, side in zip(result.called, (result.a, result.b), strict=True)
     ]
     metrics = compared(result)
     rows = [[Cell(name), *(Cell.of(minus(one, m)) for m in metrics)] for name, one in differences(result)]
@@ -36,7 +38,7 @@ def content(result: Comparison) -> Content:
             *(Grid.of(side.summary, f"Waits by class: {name}", pinned=1) for name, side in sides),
         ],
         sure=of_several([result.a, result.b]),
-        models=[(name, side.model) for name, side in sides],
+        models=[(sides[0][0], sides[0][1].model), (sides[1][0], _second(result))],
         how=how_of(
             result,
             method=result.a.method,
@@ -45,6 +47,12 @@ def content(result: Comparison) -> Content:
             jobs=result.a.jobs + result.b.jobs,
         ),
     )
+
+
+def _second(result: Comparison) -> Model:
+    """The second model as it was given: its own rate, which another one may have replaced, is part of the question."""
+    given = result.question.get("other")
+    return result.b.model if given is None else Model.model_validate(given)
 
 
 def clear(value: Estimate) -> bool:
@@ -58,7 +66,7 @@ def size_of(value: Estimate) -> Estimate:
 
 
 def _sentences(result: Comparison) -> list[str]:
-    a, b = (f"“{name}”" for name in result.names)
+    a, b = (f"“{name}”" for name in result.called)
     mean, before = result.overall.wait["mean"], result.a.overall.wait.mean.estimate
     sentences = []
     if clear(mean):
@@ -95,21 +103,22 @@ def _side(value: Estimate) -> str:
 
 def _tiles(result: Comparison) -> list[Tile]:
     waits, systems = (result.a.overall, result.b.overall), (result.a.system, result.b.system)
+    last = shown_percentiles(result.a.overall)[-1]
     changes = [
-        (metric("wait.mean"), waits, result.overall.wait["mean"]),
-        (metric("wait.p99"), waits, result.overall.wait["p99"]),
-        (metric("hol_loss"), systems, result.system["hol_loss"]),
+        # Means are of the classes that both have, as their difference is.
+        ("wait.mean", result.overall.means, result.overall.wait["mean"]),
+        (f"wait.{last}", [metric(f"wait.{last}").get(side) for side in waits], result.overall.wait[last]),
+        ("hol_loss", [metric("hol_loss").get(side) for side in systems], result.system["hol_loss"]),
     ]
     tiles = []
-    for one, sides, change in changes:
-        detail = " → ".join(about(one.get(side).estimate) for side in sides)
-        sign = "+" if change.estimate > 0 else ""
-        tiles.append(Tile(f"{one.label}: change", f"{sign}{about(change.estimate)}", detail))
+    for name, (before, after), change in changes:
+        value, detail = step(before.estimate, after.estimate, change.estimate)
+        tiles.append(Tile(f"{metric(name).label}: change", value, detail))
     return tiles
 
 
 def _system(result: Comparison) -> Grid:
-    a, b = result.names
+    a, b = result.called
     rows = []
     for name, change in result.system.items():
         one = metric(name)

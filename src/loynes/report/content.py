@@ -20,6 +20,7 @@ class Cell:
 
     text: str
     value: float | None = None
+    ends: tuple[float, float] | None = None  # of an interval, for those who download the table
 
     @classmethod
     def of(cls, value: Estimate | float | str | None) -> Cell:
@@ -27,7 +28,8 @@ class Cell:
         if isinstance(value, str):
             return cls(value)
         if isinstance(value, Estimate):
-            return cls(cell(value), value.estimate if math.isfinite(value.estimate) else None)
+            known = math.isfinite(value.estimate)
+            return cls(cell(value), value.estimate if known else None, (value.low, value.high) if known else None)
         if value is None or not math.isfinite(value):
             return cls(NONE)
         return cls(f"{value:,.10g}" if float(value).is_integer() else f"{value:.6g}", float(value))
@@ -83,6 +85,14 @@ class Sure:
     terms: list[tuple[str, str, str]] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Picture:
+    """A drawing that was made elsewhere, as SVG."""
+
+    title: str
+    svg: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Content:
     """A page, top to bottom."""
@@ -98,6 +108,7 @@ class Content:
     how: list[tuple[str, str]]  # seed, version, ...
     models: list[tuple[str, Model]] = field(default_factory=list)  # heading and model
     warnings: list[str] = field(default_factory=list)  # besides the result's own
+    pictures: list[Picture] = field(default_factory=list)
 
 
 PAGES: Register[Content] = Register()

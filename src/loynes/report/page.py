@@ -7,8 +7,11 @@ text only where text goes, and the page's own policy lets nothing but that scrip
 from __future__ import annotations
 
 import base64
+import datetime
 import hashlib
 import json
+import math
+import os
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -16,13 +19,13 @@ from pathlib import Path
 from loynes._version import __version__
 from loynes.errors import UsageError
 from loynes.model.cluster import Model
-from loynes.report.content import Cell, Content, Grid, Sure, content_of
+from loynes.report.content import Cell, Content, Grid, Picture, Sure, content_of
 from loynes.report.reproduce import again
 from loynes.results.base import Result
 from loynes.results.charts.chart import Chart
 from loynes.results.files import check_writable, write_text
 
-SCRIPTS = ("drawing.js", "controls.js", "rows.js", "lines.js", "page.js")
+SCRIPTS = ("drawing.js", "controls.js", "rows.js", "lines.js", "save.js", "page.js")
 # Texts in tables that are longer may be broken into lines.
 LONG = 28
 
@@ -40,7 +43,11 @@ def write(result: Result, path: str | Path) -> int:
 
 def page(result: Result) -> str:
     """The page of a result as HTML."""
-    content = content_of(result)
+    return html_of(content_of(result), again(result), result.warnings)
+
+
+def html_of(content: Content, commands: list[str], warnings: tuple[str, ...] = ()) -> str:
+    """A page as HTML: its contents, and the lines that give the same again."""
     style, script = _asset("page.css"), _script()
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
@@ -61,7 +68,7 @@ def page(result: Result) -> str:
             f"<style>{style}</style>",
             "</head>",
             "<body>",
-            *_body(content, again(result), result.warnings),
+            *_body(content, commands, warnings),
             f'<script type="application/json" id="charts">{_data(content.charts)}</script>',
             f"<script>{script}</script>",
             "</body>",
@@ -101,7 +108,7 @@ def _body(content: Content, commands: list[str], warnings: tuple[str, ...]) -> l
         f'<p class="kind">loynes <span>{_text(content.kind)}</span></p>',
         '<button type="button" id="theme" hidden>Dark</button>',
         f"<h1>{_text(content.title)}</h1>",
-        f'<ul class="facts">{facts}</ul>',
+        f'<ul class="facts">{facts}<li>{_today()}</li></ul>',
         "</header>",
         "<main>",
         *_warnings([*warnings, *content.warnings]),
@@ -120,11 +127,23 @@ def _body(content: Content, commands: list[str], warnings: tuple[str, ...]) -> l
         lines.append("<noscript><p>Charts are drawn by a script; the tables have all numbers.</p></noscript>")
         lines += [_figure(number, chart) for number, chart in enumerate(content.charts)]
         lines.append("</section>")
+    if content.pictures:
+        lines.append('<section aria-labelledby="pictures-head"><h2 id="pictures-head">Figures</h2>')
+        lines += [_picture(picture) for picture in content.pictures]
+        lines.append("</section>")
     if content.grids:
         lines.append('<section aria-labelledby="tables-head"><h2 id="tables-head">Tables</h2>')
         lines += [_table(grid) for grid in content.grids]
         lines.append("</section>")
     return [*lines, *_sure(content.sure), *_models(content.models), *_again(content, commands), "</main>"]
+
+
+def _today() -> str:
+    """When the page was written; SOURCE_DATE_EPOCH stands for now where pages must come out the same."""
+    now = os.environ.get("SOURCE_DATE_EPOCH", "")
+    zone = datetime.UTC if now.isdecimal() else None
+    day = datetime.datetime.fromtimestamp(int(now), zone).date() if now.isdecimal() else datetime.datetime.now().date()
+    return f'<time datetime="{day.isoformat()}">{day.day} {day:%B %Y}</time>'
 
 
 def _warnings(warnings: list[str]) -> list[str]:
@@ -139,6 +158,13 @@ def _figure(number: int, chart: Chart) -> str:
     text = str(chart.to_data()["note"])
     note = f"<p>{_text(text)}</p>" if text else ""
     return f'<figure data-chart="{number}"><figcaption><h3>{_text(chart.title)}</h3>{note}</figcaption></figure>'
+
+
+def _picture(picture: Picture) -> str:
+    """A drawing as an image, which can run nothing and ask for nothing."""
+    data = base64.b64encode(picture.svg.encode()).decode()
+    image = f'<img alt="{_text(picture.title)}" src="data:image/svg+xml;base64,{data}">'
+    return f"<figure><figcaption><h3>{_text(picture.title)}</h3></figcaption>{image}</figure>"
 
 
 def _table(grid: Grid) -> str:
@@ -156,7 +182,14 @@ def _table(grid: Grid) -> str:
     title = _text(grid.title)
     note = f'<p class="note">{_text(grid.note)}</p>' if grid.note else ""
     scroll = f'<div class="scroll" tabindex="0" role="region" aria-label="Table: {title}">'
-    return f"<h3>{title}</h3>{note}{scroll}<table><thead><tr>{head}</tr></thead>{bodies}</table></div>"
+    table = f"{scroll}<table><thead><tr>{head}</tr></thead>{bodies}</table></div>"
+    frame = f'<div class="frame"><div class="edge"></div>{table}</div>'
+    return f'<h3>{title}</h3>{note}<div class="table" data-title="{title}">{frame}</div>'
+
+
+def _number(end: float) -> str:
+    """The end of an interval; nothing where it is open."""
+    return repr(end) if math.isfinite(end) else ""
 
 
 def _class(name: str) -> str:
@@ -167,6 +200,8 @@ def _row(row: list[Cell], numeric: list[bool]) -> str:
     cells = []
     for place, (one, wide) in enumerate(zip(row, numeric, strict=True)):
         value = "" if one.value is None else f' data-value="{one.value!r}"'
+        if one.ends is not None:
+            value += f' data-low="{_number(one.ends[0])}" data-high="{_number(one.ends[1])}"'
         tag, scope = ("th", ' scope="row"') if place == 0 else ("td", "")
         kind = "number" if wide else "long" if len(one.text) > LONG else ""
         cells.append(f"<{tag}{scope}{_class(kind)}{value}>{_text(one.text)}</{tag}>")

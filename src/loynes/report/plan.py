@@ -12,6 +12,8 @@ from loynes.results.charts.measures import units_of
 from loynes.results.charts.plan import charts, places, value_of, verdict
 from loynes.results.records.plan import Plan
 
+TRIED = "At the closest look at each; a value counts as met, or not, only if its whole interval does."
+
 
 @page_for(Plan)
 def content(result: Plan) -> Content:
@@ -32,7 +34,11 @@ def content(result: Plan) -> Content:
             ),
         ],
         charts=charts(result),
-        grids=[_grid(result), Grid.of(result.meets.summary, title, pinned=1)],
+        grids=[
+            _grid(result),
+            Grid.of(result.meets.summary, title, pinned=1),
+            Grid.of(result.curve_summary, "All values that were tried", note=TRIED),
+        ],
         sure=of_several(answers),
         models=[(result.model.label, result.model)],
         how=how_of(result, confidence=result.confidence, jobs=sum(one.jobs for one in answers), model=result.model),
@@ -70,7 +76,7 @@ def _grid(result: Plan) -> Grid:
             value = value_of(goal, place)
             judged = "" if value is None else f", {verdict(goal, value)}"
             shown = Cell.of(value)
-            cells.append(Cell(shown.text + judged, shown.value))
+            cells.append(Cell(shown.text + judged, shown.value, shown.ends))
         more = [None, None] if there is None else [there.overall.wait.mean, there.system.hol_loss]
         met = "no" if place == "beside the answer" else "yes"
         rows.append([Cell.of(at), *cells, *map(Cell.of, more), Cell(met), Cell(place)])

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 
-from loynes.estimators.metrics import metric
+from loynes.estimators.metrics import Metric, metric
 from loynes.report.certificate import of_several
 from loynes.report.content import Cell, Content, Grid, Tile, page_for
 from loynes.report.waits import UNIT, cluster_facts, how_of
 from loynes.report.words import about, count, listed
 from loynes.results.charts.sweep import charts
+from loynes.results.paths import in_words
 from loynes.results.records.evaluation import Evaluation
 from loynes.results.records.sweep import Point, Sweep
-
-SHOWN = tuple(metric(name) for name in ("wait.mean", "wait.p95", "wait.p99", "no_wait", "utilization", "hol_loss"))
+from loynes.results.tables import asked_percentiles
 
 
 @page_for(Sweep)
@@ -22,7 +22,7 @@ def content(result: Sweep) -> Content:
     verb = "changes" if len(result.vary) == 1 else "change"
     return Content(
         kind="sweep",
-        title=f"{result.model.label}: waits as {listed(list(result.vary))} {verb}",
+        title=f"{result.model.label}: waits as {listed([in_words(name) for name in result.vary])} {verb}",
         facts=[*cluster_facts(result.model), count(len(result.points), "point")],
         summary=_sentences(result, answers),
         tiles=_tiles(result, answers),
@@ -37,7 +37,7 @@ def content(result: Sweep) -> Content:
 
 
 def _named(point: Point) -> str:
-    return ", ".join(f"{name} {_text(value)}" for name, value in point.config.items())
+    return ", ".join(f"{in_words(name)} {_text(value)}" for name, value in point.config.items())
 
 
 def _text(value: object) -> str:
@@ -67,8 +67,8 @@ def _sentences(result: Sweep, answers: list[tuple[Point, Evaluation]]) -> list[s
 def _varied(result: Sweep, name: str) -> str:
     values = [point.config[name] for point in result.points]
     if all(isinstance(value, float | int) for value in values):
-        return f"{name} from {min(values):g} to {max(values):g}"
-    return f"{name} ({listed(sorted({_text(value) for value in values}), 6)})"
+        return f"{in_words(name)} from {min(values):g} to {max(values):g}"
+    return f"{in_words(name)} ({listed(sorted({_text(value) for value in values}), 6)})"
 
 
 def _moves(result: Sweep, answers: list[tuple[Point, Evaluation]]) -> list[str]:
@@ -105,16 +105,23 @@ def _tiles(result: Sweep, answers: list[tuple[Point, Evaluation]]) -> list[Tile]
 
 def _grid(result: Sweep) -> Grid:
     rest = [name for name in ("rate", "load") if name not in result.vary]
+    first = next((point.result.overall for point in result.points if point.result is not None), None)
+    names = ("wait.mean", *(f"wait.{name}" for name in asked_percentiles(first)), "no_wait", "utilization", "hol_loss")
+    shown = [metric(name) for name in names]
     rows = []
     for point in result.points:
         answer = point.result
         config = [Cell.of(v if isinstance(v, float | int | str) else str(v)) for v in point.config.values()]
         if answer is None:
-            rows.append([*config, *(Cell.of(None) for _ in (*rest, *SHOWN)), Cell(point.why)])
+            rows.append([*config, *(Cell.of(None) for _ in (*rest, *shown)), Cell(point.why)])
             continue
         numbers = [Cell.of({"rate": answer.rate, "load": answer.load}[name]) for name in rest]
-        metrics = [Cell.of(m.get(answer.overall if m.of == "class" else answer.system)) for m in SHOWN]
+        metrics = [Cell.of(m.get(answer.overall if m.of == "class" else answer.system)) for m in shown]
         note = "lower bound" if answer.certificate is None else "certified"
         rows.append([*config, *numbers, *metrics, Cell(note)])
-    columns = (*result.vary, *rest, "mean wait", "p95", "p99", "no wait", "utilization", "HOL loss", "note")
+    columns = (*map(in_words, result.vary), *rest, *(_head(m) for m in shown), "note")
     return Grid("Every point, all jobs", columns, rows)
+
+
+def _head(one: Metric) -> str:
+    return "HOL loss" if one.name == "hol_loss" else one.column

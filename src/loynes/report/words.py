@@ -84,6 +84,24 @@ def _apart(low: float, high: float) -> tuple[str, str]:
     return texts[0].replace("-", "−"), texts[1].replace("-", "−")
 
 
+def step(before: float, after: float, change: float) -> tuple[str, str]:
+    """A change, and from what to what, all to the same decimal place, so that they add up as they are shown.
+
+    The change has three digits. Where it is not the difference of the two, but for rounding (they may be known from
+    other averages than the change itself), the two are left out.
+    """
+    if not all(map(math.isfinite, (before, after, change))) or change == 0.0:
+        sign = "+" if change > 0 else ""
+        return f"{sign}{about(change)}", f"{about(before)} → {about(after)}"
+    places = min(max(2 - math.floor(math.log10(abs(change))), 0), 9)
+    ends = [round(x, places) for x in (before, after)]
+    shown = round(ends[1] - ends[0], places)
+    if abs(shown - change) > 1.01 * 10.0**-places:
+        return f"{'+' if change > 0 else ''}{about(change)}", ""
+    texts = [f"{x:,.{places}f}".replace("-", "−") for x in (shown, *ends)]
+    return f"{'+' if shown > 0 else ''}{texts[0]}", f"{texts[1]} → {texts[2]}"
+
+
 def listed(names: list[str], most: int = 4) -> str:
     """a, b and c; the rest counted."""
     if len(names) > most:

@@ -62,8 +62,8 @@ class Result:
     command: ClassVar[str] = ""
     derived: ClassVar[tuple[str, ...]] = ()
     tidy_csv: ClassVar[bool] = False
-    # Left out of JSON where there is nothing of it.
-    optional: ClassVar[tuple[str, ...]] = ("exceeds", "resources", "objectives")
+    # Keys that are left out of JSON where there is nothing of them.
+    optional: ClassVar[tuple[str, ...]] = ("exceeds", "resources", "objectives", "percentiles", "tails")
 
     question: dict[str, Any] = field(default_factory=dict)
     seed: int | None = None
@@ -230,11 +230,11 @@ class Result:
         write_text(folder / TIMING, dump({name: data[name] for name in TIMINGS if name in data}))
         write_text(folder / RESULT, dump(without_timings(data)))
 
-    def plot(self, ax: Axes | None = None, **options: object) -> Axes:
-        """Its first chart; returns the matplotlib axes."""
+    def plot(self, ax: Axes | None = None, *, kind: str | None = None, **options: object) -> Axes:
+        """Its first chart, or that of a kind: "tail", "waits", "servers", ...; returns the matplotlib axes."""
         from loynes.results.charts.drawing import picture
 
-        return picture(self, ax, **options)
+        return picture(self, ax, kind, **options)
 
     def report(self, path: str | Path | None = None) -> str:
         """The page of the result as HTML, written to a file if one is given."""
@@ -271,7 +271,7 @@ def _adapter(cls: type[Result]) -> TypeAdapter[Any]:
 def _plain(value: Any, optional: tuple[str, ...]) -> Any:
     """Without numbers that JSON does not have, and without what is optional and empty."""
     if isinstance(value, dict):
-        return {k: _plain(v, optional) for k, v in value.items() if not (k in optional and v in ({}, []))}
+        return {k: _plain(v, optional) for k, v in value.items() if not (k in optional and v in (None, {}, []))}
     if isinstance(value, list | tuple):
         return [_plain(inner, optional) for inner in value]
     if hasattr(value, "to_dict"):

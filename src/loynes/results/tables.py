@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from loynes.estimate import Estimate
+from loynes.estimate import Estimate, key_text
 from loynes.estimators.measures import ALL_JOBS, System, Waits
 from loynes.estimators.metrics import Metric, leaves, metric, tail
 from loynes.results.quantity import per_time, quantity, time_text
 from loynes.results.table import Table
+from loynes.results.tails import Tails
 from loynes.stationary.certificate import Certificate
 
 TIDY = ("class", "metric", "estimate", "low", "high")
-# The metrics of a class that tables of waits show.
-SHOWN = ("wait.mean", "wait.p50", "wait.p95", "wait.p99", "no_wait")
+# The percentiles of waits that tables and charts show, unless others are asked for.
+SHOWN = ("p50", "p95", "p99")
 
 
 def everyone(overall: Waits, classes: Mapping[str, Waits]) -> dict[str, Waits]:
@@ -22,9 +23,26 @@ def everyone(overall: Waits, classes: Mapping[str, Waits]) -> dict[str, Waits]:
     return {ALL_JOBS: overall, **classes}
 
 
+def shown_percentiles(waits: Waits) -> tuple[str, ...]:
+    """Names of the percentiles to show: p50, p99.9."""
+    return tuple(waits.wait.percentiles) or SHOWN
+
+
+def asked_percentiles(waits: Waits | None, otherwise: tuple[str, ...] = ("p95", "p99")) -> tuple[str, ...]:
+    """Names of the percentiles that a table of many points shows: those asked for, or a few."""
+    return otherwise if waits is None else tuple(waits.wait.percentiles) or otherwise
+
+
+def wait_spare(waits: Waits, *last: str) -> tuple[str, ...]:
+    """Columns of waits that a narrow terminal goes without, the first to go first."""
+    names = shown_percentiles(waits)
+    return tuple(dict.fromkeys((names[0], "mean response", names[-1], *last)))
+
+
 def shown_metrics(waits: Waits) -> list[Metric]:
     """What a table of waits shows of a class, P(wait > x) where it was asked for."""
-    return [*map(metric, SHOWN), *map(tail, waits.exceeds), metric("response.mean")]
+    names = ("wait.mean", *(f"wait.{name}" for name in shown_percentiles(waits)), "no_wait")
+    return [*map(metric, names), *map(tail, waits.exceeds), metric("response.mean")]
 
 
 def wait_columns(waits: Waits, time_unit: str | None) -> dict[str, object]:
@@ -39,9 +57,13 @@ def in_words(one: Metric, time_unit: str | None) -> str:
     return one.column if time_unit is None or x == one.name else f"wait > {time_text(float(x), time_unit)}"
 
 
-def tidy_table(title: str, overall: Waits, classes: Mapping[str, Waits], system: System) -> Table:
-    """Every class and metric."""
-    return Table(title, TIDY, tuple(tidy_rows(leaves(everyone(overall, classes), system))))
+def tidy_table(
+    title: str, overall: Waits, classes: Mapping[str, Waits], system: System, tails: Tails | None = None
+) -> Table:
+    """Every class and metric, and the distribution of waits, where there is one."""
+    rows = tidy_rows(leaves(everyone(overall, classes), system))
+    asked = {name: {f"wait>{key_text(x)}" for x in one.exceeds} for name, one in everyone(overall, classes).items()}
+    return Table(title, TIDY, (*rows, *([] if tails is None else tails.tidy(asked))))
 
 
 def tidy_rows(values: Iterable[tuple[str, str, Estimate]]) -> list[tuple[Any, ...]]:

@@ -17,7 +17,8 @@ from loynes.kernels.events.policies import Policy
 from loynes.traces.resampling import DAY, Days, resample
 
 # Columns of what is observed of a group of jobs: how many, then of waits and of responses the mean, the variance and
-# four percentiles, the share that did not wait, and the mean slowdown; then the shares that waited longer than some x.
+# four percentiles, the share that did not wait, and the mean slowdown; then the shares that waited longer than some x,
+# and other percentiles, of waits and of responses.
 COUNT, WAIT, RESPONSE, NONE, SLOWDOWN, EXCEEDS = 0, 1, 7, 13, 14, 15
 RANKS = (0.50, 0.90, 0.95, 0.99)
 # Columns of time averages: jobs waiting and present; then busy and lost servers of every kind.
@@ -57,6 +58,7 @@ class Recorded(Task):
     scale: float = 1.0
     groups_observed: int = 1
     exceeds: tuple[float, ...] = ()
+    quantiles: tuple[float, ...] = ()
 
     by_rows: ClassVar[bool] = True
 
@@ -79,7 +81,7 @@ class Recorded(Task):
         return int(self.scale * len(self.log.submit)) * (stop - start)
 
     def new_state(self) -> RecordedState:
-        columns = EXCEEDS + len(self.exceeds)
+        columns = EXCEEDS + len(self.exceeds) + 2 * len(self.quantiles)
         waits = np.full((self.rows, 1 + self.groups_observed, columns), np.nan)
         return RecordedState(waits, np.full((self.rows, BUSY + 2 * len(self.units)), np.nan))
 
@@ -97,29 +99,31 @@ class Recorded(Task):
         time[LINE], time[THERE] = sums[0, WAITING], sums[0, PRESENT]
         time[BUSY:] = sums[0, KINDS:]
         group = log.group[index]
-        observed = [observe(times, service, self.exceeds)]
+        observed = [observe(times, service, self.exceeds, self.quantiles)]
         order = np.argsort(group, kind="stable")
         cuts = np.searchsorted(group[order], np.arange(self.groups_observed + 1))
         for begin, stop in pairwise(cuts):
             who = order[begin:stop]
-            observed.append(observe(times[who], service[who], self.exceeds))
+            observed.append(observe(times[who], service[who], self.exceeds, self.quantiles))
         return np.array(observed), time / sums[0, SPAN]
 
 
-def observe(times: Array, service: Array, exceeds: tuple[float, ...]) -> Array:
+def observe(times: Array, service: Array, exceeds: tuple[float, ...] = (), quantiles: tuple[float, ...] = ()) -> Array:
     """Columns of jobs whose waits and responses are given; NaN if there are none. A percentile is one of the values."""
-    row = np.full(EXCEEDS + len(exceeds), np.nan)
+    row = np.full(EXCEEDS + len(exceeds) + 2 * len(quantiles), np.nan)
     row[COUNT] = len(times)
     if not len(times):
         return row
-    ranks = np.maximum(np.ceil(len(times) * np.array(RANKS)).astype(np.int64) - 1, 0)
-    for column, values in ((WAIT, times[:, 0]), (RESPONSE, times[:, 1])):
+    ranks = np.maximum(np.ceil(len(times) * np.array(RANKS + quantiles)).astype(np.int64) - 1, 0)
+    more = EXCEEDS + len(exceeds)
+    for column, values, others in ((WAIT, times[:, 0], more), (RESPONSE, times[:, 1], more + len(quantiles))):
         row[column], row[column + 1] = values.mean(), values.var()
-        row[column + 2 : column + 6] = np.partition(values, np.unique(ranks))[ranks]
+        found = np.partition(values, np.unique(ranks))[ranks]
+        row[column + 2 : column + 6], row[others : others + len(quantiles)] = found[:4], found[4:]
     wait = times[:, 0]
     row[NONE] = np.mean(wait == 0.0)
     row[SLOWDOWN] = np.mean(times[:, 1] / service)
-    row[EXCEEDS:] = [np.mean(wait > x) for x in exceeds]
+    row[EXCEEDS:more] = [np.mean(wait > x) for x in exceeds]
     return row
 
 

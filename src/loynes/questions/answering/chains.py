@@ -8,6 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from loynes.errors import UsageError
+from loynes.estimate import Estimate
+from loynes.estimators.measures import ALL_JOBS, beyond, percentile_name
+from loynes.estimators.tails import RAREST, grid_to
 from loynes.markov import closed, queue, saturated
 from loynes.markov.decay import decay_rate
 from loynes.markov.phases import Stages
@@ -15,6 +18,7 @@ from loynes.markov.states import Blocked, Crews, chain_size
 from loynes.markov.waits import Waits
 from loynes.model import Model, Poisson
 from loynes.results.records.exact import ClassWait, Exact, digits
+from loynes.results.tails import Tails
 
 # What the queue's matrices may take.
 MOST_BYTES = 4 << 30
@@ -23,7 +27,7 @@ NEAREST = 1e-6
 # How much of the distribution of jobs in system is shown.
 MOST_LEVELS = 10_000
 SHOWN = 1e-9
-# Percentiles, and with which probability a wait exceeds them (100 - 99.9999 would not be 0.0001).
+# Percentiles that are shown unless others are asked for, and with which probability a wait exceeds them.
 PERCENTILES = {"p50": 0.5, "p95": 0.05, "p99": 0.01, "p99.9": 1e-3, "p99.99": 1e-4, "p99.999": 1e-5, "p99.9999": 1e-6}
 # Decay rates of chains up to so many states take half a second: other questions show them.
 CHEAP_DECAY = 2_000
@@ -68,7 +72,15 @@ def exact_threshold(model: Model, states: Blocked | str) -> Exact:
     )
 
 
-def exact_queue(saturation: Exact, model: Model, rate: float, states: Blocked | str, tails: tuple[float, ...]) -> Exact:
+def exact_queue(
+    saturation: Exact,
+    model: Model,
+    rate: float,
+    states: Blocked | str,
+    tails: tuple[float, ...],
+    percentiles: tuple[float, ...] = (),
+) -> Exact:
+    chances = {percentile_name(p): beyond(p) for p in percentiles} or PERCENTILES
     formula = closed.wait(model, rate)
     # A formula that knows means only gives way to a chain, which knows more.
     if formula is not None and (formula.decay is not None or isinstance(states, str)):
@@ -78,7 +90,7 @@ def exact_queue(saturation: Exact, model: Model, rate: float, states: Blocked | 
             formula.variance,
             {x: p for x in tails if (p := formula.exceeds(x)) is not None},
             formula.constant,
-            {name: x for name, beyond in PERCENTILES.items() if (x := formula.percentile(beyond)) is not None},
+            {name: x for name, chance in chances.items() if (x := formula.percentile(chance)) is not None},
         )
         return replace(
             saturation,
@@ -89,6 +101,7 @@ def exact_queue(saturation: Exact, model: Model, rate: float, states: Blocked | 
             mean_jobs=rate * (formula.mean + model.mean_service),
             hol_loss=0.0 if closed.threshold_is_plain(model) else None,
             decay_rate=formula.decay,
+            tails=_tails_by_formula(formula, model),
         )
     if isinstance(states, str):
         raise UsageError(f"{model.label}: no exact waits: {states}; use `loynes evaluate`")
@@ -106,7 +119,7 @@ def exact_queue(saturation: Exact, model: Model, rate: float, states: Blocked | 
     solved = queue.solve(process)
     found = Waits(solved)
     known = Known.of(found, rate / saturation.threshold)
-    overall, *classes = known.waits(found, tails)
+    overall, *classes = known.waits(found, tails, chances)
     idle = np.array(model.units) - states.crews.used[states.crew]
     lost = [known.rounded(math.fsum(solved.blocked * unused)) for unused in idle.T]
     return replace(
@@ -129,7 +142,17 @@ def exact_queue(saturation: Exact, model: Model, rate: float, states: Blocked | 
         decay_rate=rounded(solved.decay.rate, known.of_decay),
         digits=right_digits(known.of_means),
         error=queue.error(solved),
+        tails=known.tails(found, [c.label for c in model.classes]),
     )
+
+
+def _tails_by_formula(formula: closed.WaitFormula, model: Model) -> Tails | None:
+    """P(wait > x) over x, the same for all classes; None where the formula is of means only."""
+    longest = formula.percentile(RAREST)
+    if longest is None:
+        return None
+    values = {x: Estimate.exact(formula.exceeds(x) or 0.0) for x in grid_to(longest)}
+    return Tails.of(dict.fromkeys((ALL_JOBS, *(c.label for c in model.classes)), values))
 
 
 def cheap_decay(model: Model, rate: float, threshold: float) -> float | None:
@@ -166,19 +189,30 @@ class Known:
         """Of exp(-decay x), and all before it."""
         return self.of_means + exponent * self.of_decay
 
-    def waits(self, found: Waits, tails: tuple[float, ...]) -> list[ClassWait]:
+    def tails(self, found: Waits, classes: list[str]) -> Tails | None:
+        """P(wait > x) over x."""
+        columns = {ALL_JOBS: len(classes)} | {name: column for column, name in enumerate(classes)}
+        grid = grid_to(max(found.percentile(column, RAREST)[0] for column in columns.values()))
+        chances = found.tails(np.array(grid))
+        return Tails.of({
+            name: {x: Estimate.exact(rounded(p, self.of_tail(found.decay * x)))
+                   for x, p in zip(grid, chances[:, column].tolist(), strict=True)}
+            for name, column in columns.items()
+        })  # fmt: skip
+
+    def waits(self, found: Waits, tails: tuple[float, ...], chances: dict[str, float]) -> list[ClassWait]:
         """Of all jobs, then of each class."""
         first, second = found.moments()
-        beyond = {x: found.exceeds(x) for x in tails}
+        exceeded = {x: found.exceeds(x) for x in tails}
         order = [len(first) - 1, *range(len(first) - 1)]
         return [
             ClassWait(
                 self.rounded(first[c]),
                 self.rounded(found.no_wait[c]),
                 self.rounded(second[c] - first[c] ** 2),
-                {x: rounded(p[c], self.of_tail(found.decay * x)) for x, p in beyond.items()},
+                {x: rounded(p[c], self.of_tail(found.decay * x)) for x, p in exceeded.items()},
                 self.rounded(found.constants[c]),
-                {name: self._percentile(found, c, p) for name, p in PERCENTILES.items()},
+                {name: self._percentile(found, c, p) for name, p in chances.items()},
             )
             for c in order
         ]

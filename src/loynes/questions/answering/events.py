@@ -9,13 +9,14 @@ import numpy as np
 from loynes.arrays import Array, Ints
 from loynes.errors import UnstableError
 from loynes.estimators import events as from_events
-from loynes.estimators.measures import ALL_JOBS
+from loynes.estimators.measures import ALL_JOBS, NOTHING_MORE, Wanted
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import job_table
 from loynes.kernels.events.engine import Events, ReplicaRecord
 from loynes.model import Model
 from loynes.questions.answering.orders import Order
 from loynes.results.records.simulation import Simulation
+from loynes.results.tails import Tails
 
 # Of the observed jobs, as many again are left out first.
 BURNED_IN = 0.25
@@ -40,9 +41,10 @@ def simulation_of(
     horizon: float | None = None,
     moments: Array | None = None,
     warnings: tuple[str, ...] = (),
+    wanted: Wanted = NOTHING_MORE,
 ) -> Simulation:
     """The observations of replicas, as a result."""
-    classes, slowdown = from_events.waits(model, replicas, confidence)
+    classes, slowdown, tails = from_events.waits(model, replicas, confidence, wanted)
     if ALL_JOBS not in classes:
         raise UnstableError(f"rate {rate:g}: no job ended under {order.policy}; it seems to be unstable")
     overall = classes.pop(ALL_JOBS)
@@ -64,6 +66,7 @@ def simulation_of(
         details={"burn_in": burn_in} | order.details,
         moments=from_events.moments(model, rate, at, replicas, confidence),
         warnings=warnings,
+        tails=Tails.of(tails),
     )
 
 

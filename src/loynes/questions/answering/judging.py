@@ -34,6 +34,11 @@ def with_tails(exceeds: Sequence[float], objectives: Sequence[Objective]) -> tup
     return tuple(sorted({*exceeds, *(x for one in objectives for x in one.exceeds)}))
 
 
+def with_percentiles(asked: Sequence[float], objectives: Sequence[Objective]) -> tuple[float, ...]:
+    """Percentiles that must be asked for."""
+    return tuple(sorted({*asked, *(q for one in objectives for q in one.percentiles)}))
+
+
 def judged(
     objectives: Sequence[Objective], result: HasMeasures, *, lower: str = "", unbounded: Sequence[str] = ()
 ) -> tuple[Judged, ...]:

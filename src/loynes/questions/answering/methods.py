@@ -14,7 +14,7 @@ from loynes.estimate import Estimate, student
 from loynes.estimators import brackets as from_both_sides
 from loynes.estimators import chains as from_chains
 from loynes.estimators import samples as from_samples
-from loynes.estimators.measures import Measures, bracket
+from loynes.estimators.measures import Measures, Wanted, bracket
 from loynes.estimators.workloads import SampledWaits
 from loynes.execution.context import Context
 from loynes.inputs.philox import STREAM_PILOT
@@ -105,6 +105,10 @@ class Methods:
     @property
     def rate(self) -> float:
         return self.judged.rate
+
+    @property
+    def wanted(self) -> Wanted:
+        return Wanted(self.q.exceeds, self.q.percentiles, tails=True)
 
     @property
     def max_jobs(self) -> float:
@@ -268,7 +272,7 @@ class Methods:
         self, waits: tuple[Tally, ...], responses: tuple[Tally, ...] | None, controls: Array | None
     ) -> Measures:
         """From tallies of one side or of both."""
-        given, rest = (self.model, self.rate, self.needs), (self.q.confidence, self.q.exceeds)
+        given, rest = (self.model, self.rate, self.needs), (self.q.confidence, self.wanted)
         if len(waits) == 1:
             own = responses[0] if responses else None
             return from_chains.measures(*given, waits[0], *rest, own, controls=controls)
@@ -358,7 +362,7 @@ class Methods:
             "doublings": {str(d): int(np.count_nonzero(doubled == d)) for d in np.unique(doubled)},
         }
         measures = from_samples.measures(
-            self.model, self.rate, self.table, sampled, self.q.seed, self.q.confidence, self.q.exceeds
+            self.model, self.rate, self.table, sampled, self.q.seed, self.q.confidence, self.wanted
         )
         return measures, count, jobs, details
 

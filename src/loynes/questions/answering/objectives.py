@@ -17,7 +17,7 @@ import numpy as np
 from loynes.errors import UsageError
 from loynes.estimate import Estimate
 from loynes.estimators.measures import System, Waits
-from loynes.estimators.metrics import Metric, metrics, tail
+from loynes.estimators.metrics import Metric, metrics, percentile, tail
 from loynes.model import Model
 from loynes.model.laws import Law
 from loynes.model.units import time_in
@@ -63,6 +63,7 @@ class Objective(Target):
 
     bound: float = field(kw_only=True)
     sign: str = ""  # <= or >=; by default as the metric grows
+    percentiles: tuple[float, ...] = ()  # those that must be asked for
 
     @property
     def at_least(self) -> bool:
@@ -114,9 +115,7 @@ def _quantile(shares: Sequence[tuple[float, Law]], total: float, q: float) -> fl
 def possible() -> str:
     """What an objective can be about."""
     names = [spelling(metric) for metric in metrics() if metric.grows]
-    return (
-        f"{', '.join(names)}, any other percentile of the wait, p99.9(wait), P(wait > x); of a class: p95(wait[NAME])"
-    )
+    return f"{', '.join(names)}, any other percentile, p99.9(wait), P(wait > x); of a class: p95(wait[NAME])"
 
 
 def spelling(metric: Metric) -> str:
@@ -180,7 +179,13 @@ def _read(text: str, classes: Sequence[str], time_unit: str | None, searched: bo
         raise UsageError(f"objective {text!r}: the bound must be a finite number of at least 0")
     if metric.unit in ("probability", "share") and bound > 1:
         raise UsageError(f"objective {text!r}: a probability or a share is at most 1")
-    return Objective(" ".join(text.split()), metric, of, exceeds, bound=bound, sign=whole["sign"])
+    words = " ".join(text.split())
+    return Objective(words, metric, of, exceeds, bound=bound, sign=whole["sign"], percentiles=_asked(metric))
+
+
+def _asked(metric: Metric) -> tuple[float, ...]:
+    """The percentile that a metric is, if it is one that must be asked for."""
+    return () if metric in metrics() or ".p" not in metric.name else (float(metric.name.partition(".p")[2]),)
 
 
 def _metric(
@@ -210,13 +215,17 @@ def _metric(
         q = float(form["stat"][1:])
         if not 0 < q < 100:
             raise UsageError(f"objective {text!r}: a percentile lies between 0 and 100")
-        if form["what"] != "wait" or given is None:
+        of = (form["of"] or "").strip()
+        if given is None:
             there = [name for name in known if name.endswith(f"({form['what']})")]
             what = "waits" if form["what"] == "wait" else "responses"
             raise UsageError(f"objective {text!r}: of {what} there are {', '.join(there)}")
-        # The q-th percentile is at most x if and only if no more than 1 - q wait longer than x.
-        x = bound("time")
-        return tail(x), (form["of"] or "").strip(), (x,), 1.0 - q / 100.0
+        if form["what"] == "wait":
+            # The q-th percentile is at most x if and only if no more than 1 - q wait longer than x.
+            x = bound("time")
+            return tail(x), of, (x,), 1.0 - q / 100.0
+        if form["what"] == "response":
+            return percentile("response", q), of, (), bound("time")
     all_of_them = possible() if given is not None else f"{', '.join(known)}, P(wait > x); of a class: p95(wait[NAME])"
     raise UsageError(f"objective {text!r}: {left!r} is not known; there are {all_of_them}")
 

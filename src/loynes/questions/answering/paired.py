@@ -12,6 +12,7 @@ from loynes.arrays import Array
 from loynes.errors import UnstableError
 from loynes.estimate import Estimate, mean_of
 from loynes.estimators.effects import difference, mean_slopes, values_of
+from loynes.estimators.measures import Wanted
 from loynes.estimators.pairs import ChainTallies
 from loynes.execution.context import Context
 from loynes.inputs.tables import job_table, needs_of
@@ -150,7 +151,7 @@ class PairedRuns:
             chains = ChainTallies(model, rate, self.base.methods.needs, self.base.outcome.tallies[:1])
         else:
             chains = self._simulated(variant, burn_in, context)
-        values = values_of(chains, self.target.value, self.target.exceeds)
+        values = values_of(chains, self.target.value, Wanted(self.target.exceeds))
         if own:
             self._values[burn_in] = values
         return values

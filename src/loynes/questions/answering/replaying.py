@@ -11,12 +11,14 @@ from loynes.arrays import Array, Ints
 from loynes.errors import UsageError
 from loynes.estimate import Estimate
 from loynes.estimators.jobs import average_in_windows, spread_of, system_over, waits_of
-from loynes.estimators.measures import Resource
+from loynes.estimators.measures import ALL_JOBS, Resource, Wanted
+from loynes.estimators.tails import grid_to, longest_of
 from loynes.kernels.cpu.replay import cheaper_as_runs, run_replay
 from loynes.kernels.events.engine import run_jobs
 from loynes.kernels.events.loop import KINDS, WAITING
 from loynes.questions.answering.orders import Order
 from loynes.results.records.replay import Log, Recorded, Replay, ReplayedClass, Series
+from loynes.results.tails import Tails
 from loynes.traces.trace import TOO_LARGE, Trace
 from loynes.traces.units import unit_named
 
@@ -34,6 +36,7 @@ def replay_trace(
     order: Order,
     inflation: float | None,
     servers: int,
+    wanted: Wanted,
 ) -> Replay:
     """Exact figures of recorded jobs, all of which fit, on so many servers, or so much of every resource."""
     scarce = max(units, key=lambda name: float(jobs.demand[name] @ jobs.service) / units[name], default="")
@@ -54,6 +57,7 @@ def replay_trace(
     each = {"submit": jobs.submit, "need": jobs.need, "service": jobs.service, "wait": wait, "response": response}
     each |= {"recorded_wait": jobs.wait} | {name: jobs.demand[name] for name in units}
     system = system_over(servers, span, *sums)
+    grid = grid_to(max(longest_of(wait), longest_of(jobs.wait[~np.isnan(jobs.wait)])))
     details = order.details if believed is None else order.details | {"believed": believed}
     if units:
         system = replace(system, resources=_resources(jobs, units, span, replayed.losses))
@@ -65,10 +69,10 @@ def replay_trace(
         rate=jobs.rate,
         span=span,
         by=by or "need",
-        overall=waits_of(wait, jobs.service),
-        classes={name: _class(wait[who], jobs.service[who], jobs.need[who]) for name, who in members.items()},
+        overall=waits_of(wait, jobs.service, wanted),
+        classes={name: _class(wait[who], jobs.service[who], jobs.need[who], wanted) for name, who in members.items()},
         system=system,
-        recorded=_recorded(jobs, members),
+        recorded=_recorded(jobs, members, wanted),
         series=Series(*(tuple(column.tolist()) for column in series)),
         jobs=jobs.jobs,
         records=jobs.records,
@@ -82,6 +86,8 @@ def replay_trace(
         warnings=log_warnings(jobs, units or {"servers": servers}, jobs.skipped.get(TOO_LARGE, 0))
         + (() if units else order.rule.warnings(np.unique(jobs.need).tolist(), servers)),
         each=each,
+        tails=_tails(wait, members, grid),
+        recorded_tails=_tails(jobs.wait, members, grid),
     )
 
 
@@ -186,20 +192,29 @@ def _range(power: int) -> str:
     return str(2**power) if power < 2 else f"{2 ** (power - 1) + 1}-{2**power}"
 
 
-def _class(wait: Array, service: Array, need: Ints) -> ReplayedClass:
-    waits = waits_of(wait, service)
+def _tails(wait: Array, members: dict[str, Ints], grid: tuple[float, ...]) -> Tails | None:
+    """Shares of jobs that waited longer than x, over x, of all jobs and of every class; None where no wait is known."""
+    known = {ALL_JOBS: wait, **{name: wait[who] for name, who in members.items()}}
+    seen = {name: one[~np.isnan(one)] for name, one in known.items()}
+    return Tails.of({
+        name: {x: Estimate.exact(float(np.mean(one > x))) for x in grid} for name, one in seen.items() if len(one)
+    })  # fmt: skip
+
+
+def _class(wait: Array, service: Array, need: Ints, wanted: Wanted) -> ReplayedClass:
+    waits = waits_of(wait, service, wanted)
     return ReplayedClass(**vars(waits), jobs=len(need), need=(int(need.min()), int(need.max())))
 
 
-def _recorded(trace: Trace, members: dict[str, Ints]) -> Recorded | None:
+def _recorded(trace: Trace, members: dict[str, Ints], wanted: Wanted) -> Recorded | None:
     known = ~np.isnan(trace.wait)
     if not known.any():
         return None
     classes = {name: trace.wait[who[known[who]]] for name, who in members.items()}
     return Recorded(
         int(np.count_nonzero(known)),
-        spread_of(trace.wait[known]),
-        {name: spread_of(waits) if len(waits) else None for name, waits in classes.items()},
+        spread_of(trace.wait[known], wanted),
+        {name: spread_of(waits, wanted) if len(waits) else None for name, waits in classes.items()},
     )
 
 

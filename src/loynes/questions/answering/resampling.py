@@ -10,7 +10,7 @@ import numpy as np
 from loynes.arrays import Ints
 from loynes.errors import TraceError, UsageError
 from loynes.estimate import Estimate
-from loynes.estimators.measures import ALL_JOBS, Measures
+from loynes.estimators.measures import ALL_JOBS, Measures, Wanted, part_of
 from loynes.estimators.resamples import (
     Quantity,
     data_interval,
@@ -76,6 +76,7 @@ class Outcome:
     state: RecordedState
     details: dict[str, Any]
     warnings: tuple[str, ...]
+    wanted: Wanted
 
 
 class LogRunner:
@@ -137,8 +138,11 @@ class LogRunner:
             raise UsageError(f"policy {order.policy!r}: is for identical servers")
         return Case(tuple(units.items()), order, replace(question.changes, **other))
 
-    def run(self, case: Case, context: Context, exceeds: tuple[float, ...] = ()) -> Outcome:
-        """All resamples of a case, the log itself first."""
+    def run(
+        self, case: Case, context: Context, exceeds: tuple[float, ...] = (), percentiles: tuple[float, ...] = ()
+    ) -> Outcome:
+        """All resamples of a case, the log itself first; percentiles besides those of the question."""
+        wanted = Wanted(exceeds, tuple(dict.fromkeys((*self.question.percentiles, *percentiles))))
         log, group = changed(self.recorded, case.changes, self.names, self._group)
         counts = np.array([count for _, count in case.units], np.int64)
         needed = self.demand(log)
@@ -158,13 +162,14 @@ class LogRunner:
         numbers = np.arange(1 - own, self.question.resamples + 1)
         task = Recorded(
             self.question.seed, numbers, jobs, same_days(self.days, jobs.submit),
-            counts, case.order.rule, case.order.option, case.changes.scale, len(self.names), exceeds,
+            counts, case.order.rule, case.order.option, case.changes.scale, len(self.names), wanted.exceeds,
+            tuple(map(part_of, wanted.percentiles)),
         )  # fmt: skip
         state = task.new_state()
         context.engine.run(task, state, 0, task.rows)
         details = case.order.details | ({} if believed is None else {"believed": believed})
         texts = log_warnings(rows_of(log, fits), dict(case.units), skipped, case.changes.scale)
-        return Outcome(case, task, own, state, details, texts)
+        return Outcome(case, task, own, state, details, texts, wanted)
 
     def measured(self, outcome: Outcome) -> tuple[Measures, Measures, Measures, Measures]:
         """Of the log itself with the data's intervals, ahead, and with Monte Carlo ones; and of resamples."""
@@ -173,7 +178,7 @@ class LogRunner:
             data_interval(sure, stretches), data_interval(sure, stretches, ahead=True), monte_carlo(sure),
             over_resamples(sure),
         )  # fmt: skip
-        given = (outcome.state, outcome.own, self.names, dict(outcome.case.units), outcome.task.exceeds)
+        given = (outcome.state, outcome.own, self.names, dict(outcome.case.units), outcome.wanted)
         data, ahead, sampling, others = (measures(*given, way) for way in ways)
         return data, ahead, sampling, others
 
@@ -201,9 +206,7 @@ class LogRunner:
             return Estimate.exact(quantity.probability_at_most(objective.bound, self.days.stretches, times))
 
         units = dict(outcome.case.units)
-        return objective.value(
-            measures(outcome.state, outcome.own, self.names, units, outcome.task.exceeds, chance)
-        ).estimate
+        return objective.value(measures(outcome.state, outcome.own, self.names, units, outcome.wanted, chance)).estimate
 
     def differences(self, outcome: Outcome, first: Outcome) -> dict[str, dict[str, Estimate]]:
         """Class -> metric -> a case minus another one, resample by resample, with the data's interval."""
@@ -229,7 +232,7 @@ class LogRunner:
             return Estimate.exact(float(len(seen) - 1))
 
         units = dict(outcome.case.units)
-        numbers = measures(outcome.state, outcome.own, self.names, units, outcome.task.exceeds, kept)
+        numbers = measures(outcome.state, outcome.own, self.names, units, outcome.wanted, kept)
         return seen[int(target.value(numbers).estimate)]
 
     def evaluation(self, outcome: Outcome) -> LogEvaluation:

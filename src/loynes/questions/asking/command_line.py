@@ -8,15 +8,16 @@ from typing import Any
 from loynes.questions.asking.logs import AboutLog
 from loynes.questions.asking.question import Question, flag_of, option_of
 
-MODEL = "model.toml"
-# Of two models that a page shows, the rates are in the models themselves.
-IN_MODELS = ("other", "rate", "load")
+# What models are saved as before the line is typed: one, or both of a pair.
+MODEL, PAIR = "model.toml", ["a.toml", "b.toml"]
 
 
 def command_line(question: type[Question], options: dict[str, Any]) -> str:
     """The command line of a question, of which options differ from their defaults; models are files."""
     files, left = _files(question, options)
-    command = question.asked_by[0] if question.asked_by else question.command
+    command, switch = question.asked_by or (question.command, "")
+    if switch in question.model_fields and switch not in options:
+        left = {switch: question.model_fields[switch].default} | left  # without it another question would be asked
     words = [word for name, value in left.items() for word in _words(question, name, value)]
     target = ["-o", "samples.parquet"] if "path" in question.model_fields else []
     return " ".join(["loynes", command, *map(shlex.quote, files), *map(shlex.quote, words), *target])
@@ -36,7 +37,7 @@ def _files(question: type[Question], options: dict[str, Any]) -> tuple[list[str]
     if issubclass(question, AboutLog):
         return [str(options["trace"])], {name: value for name, value in options.items() if name != "trace"}
     if "other" in options:
-        return ["a.toml", "b.toml"], {name: value for name, value in options.items() if name not in IN_MODELS}
+        return PAIR, {name: value for name, value in options.items() if name != "other"}
     return [MODEL], options
 
 

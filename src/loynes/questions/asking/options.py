@@ -147,6 +147,20 @@ Samples = Annotated[
     int | None, Field(ge=2, le=2**32 - 1), Option("Instead: so many observed arrivals (at least) or samples.")
 ]
 Arrivals = Annotated[int | None, Field(ge=2, le=2**32 - 1), Option("Instead: so many observed arrivals (at least).")]
+
+
+def _percent(given: tuple[Any, ...] | None) -> tuple[float, ...]:
+    values = tuple(given or ())
+    if not all(isinstance(x, int | float) and 0 < x < 100 for x in values):
+        raise ValueError("must be numbers above 0 and below 100, such as 50,90,99.9")
+    return tuple(dict.fromkeys(sorted(float(x) for x in values)))
+
+
+Percentiles = Annotated[
+    tuple[float, ...],
+    BeforeValidator(lambda given: _percent(values_of(given))),
+    Option("Percentiles of waits and responses to show.", "50,90,99.9", written="list", default="50,95,99"),
+]
 Exceeds = Annotated[
     tuple[float, ...],
     BeforeValidator(lambda given: _finite(values_of(given))),

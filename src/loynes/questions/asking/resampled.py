@@ -49,6 +49,7 @@ class OnResamples(AboutLog):
         Field(ge=1, allow_inf_nan=False),
         Option("Mean length of the stretches that resamples are made of.", default="7, of short logs 1", unit="days"),
     ] = None
+    percentiles: options.Percentiles = ()
     seed: options.Seed = 1
     confidence: Annotated[float, Field(gt=0, lt=1), Option("Confidence of every interval.")] = 0.95
 

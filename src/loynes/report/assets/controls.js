@@ -57,14 +57,26 @@ function away(hit, x, y) {
 
 const around = (x, y, r, lines) => ({ x0: x - r, x1: x + r, y0: y - r, y1: y + r, lines });
 
-// A tooltip for the nearest mark; arrow keys go from mark to mark, and a screen reader hears each.
+// All series at one place of the axis: a crosshair, and a line of text for each.
+const column = (x, top, bottom, lines) => ({ across: true, x0: x, x1: x, y0: top, y1: bottom, lines });
+
+// A line of a tooltip: a text, or a series' colour and its text.
+function tipLine(tip, line, first) {
+  const { text, colour } = typeof line === "string" ? { text: line } : line;
+  const row = add(tip, first ? "strong" : "p", colour ? { class: colour } : {});
+  if (colour) add(row, "i", { "aria-hidden": "true" });
+  row.append(text);
+}
+
+// A tooltip for the nearest mark, or for all series at the nearest place; arrow keys go from one to the next, and a
+// screen reader hears each.
 function tooltips(canvas, svg, hits) {
   const tip = add(canvas, "div", { class: "tip", role: "status", "aria-live": "polite" });
   tip.hidden = true;
   let current = -1;
   const hide = () => {
     tip.hidden = true;
-    svg.querySelector(".ring")?.remove();
+    svg.querySelector(".ring, .crosshair")?.remove();
     current = -1;
   };
   const show = (index) => {
@@ -73,9 +85,17 @@ function tooltips(canvas, svg, hits) {
     if (index === current && !tip.hidden) return undefined;
     current = index;
     tip.replaceChildren();
-    hit.lines.forEach((text, i) => add(tip, i ? "p" : "strong", {}, text));
+    hit.lines.forEach((line, i) => tipLine(tip, line, !i));
     tip.hidden = false;
-    svg.querySelector(".ring")?.remove();
+    svg.querySelector(".ring, .crosshair")?.remove();
+    if (hit.across) {
+      draw(svg, "line", { class: "crosshair", x1: hit.x0, x2: hit.x0, y1: hit.y0, y2: hit.y1 });
+      const room = canvas.clientWidth - tip.offsetWidth;
+      const right = hit.x0 + 14 <= room ? hit.x0 + 14 : hit.x0 - 14 - tip.offsetWidth;
+      tip.style.left = `${right >= 0 ? right : Math.max(room / 2, 0)}px`;
+      tip.style.top = `${right >= 0 ? hit.y0 : hit.y1 + 24}px`;
+      return undefined;
+    }
     const box = { x: hit.x0 - 3, y: hit.y0 - 3, width: hit.x1 - hit.x0 + 6, height: hit.y1 - hit.y0 + 6, rx: 9 };
     draw(svg, "rect", { class: "ring", ...box });
     const middle = (hit.x0 + hit.x1) / 2;
@@ -90,7 +110,9 @@ function tooltips(canvas, svg, hits) {
     const [x, y] = [event.clientX - frame.left, event.clientY - frame.top];
     let [best, least] = [-1, 32];
     hits().forEach((hit, i) => {
-      const distance = away(hit, x, y);
+      // A place is near from anywhere above the axis; a mark of its own there comes first.
+      const inside = hit.across && y >= hit.y0 - 12 && y <= hit.y1 + 12;
+      const distance = inside ? 10 + Math.abs(x - hit.x0) / 1000 : hit.across ? Infinity : away(hit, x, y);
       if (distance < least) [best, least] = [i, distance];
     });
     return best;
@@ -126,6 +148,7 @@ function mount(figure, spec) {
   const canvas = add(figure, "div", { class: "canvas" });
   const text = `Chart: ${spec.title}. The arrow keys go from value to value; the tables below have all numbers.`;
   const svg = draw(canvas, "svg", { role: "img", tabindex: "0", "aria-label": text });
+  tools(figure, spec.title, () => chart.data(spec), svg);
   let [hits, width] = [[], 0];
   const hide = tooltips(canvas, svg, () => hits);
   const redraw = () => {

@@ -72,8 +72,13 @@ CHARTS.lines = {
     const values = points.flatMap((point) => shown.map((i) => valueOf(point, i)).filter(Boolean));
     const middles = values.map((v) => v[0]);
     const most = Math.max(...middles.filter(finite)) * 3;
-    const ends = values.flatMap((v) => [v[1], v[2]]).filter((v) => finite(v) && v <= most && (!state.log || v > 0));
-    const up = scaleOver([...middles, ...ends], state.log, bottom, top, 6, true);
+    // A low end that is next to nothing would leave all others a strip at the top of a log scale.
+    const least = state.log ? Math.min(...middles.filter((v) => v > 0)) / 3 : -Infinity;
+    const ends = values.flatMap((v) => [v[1], v[2]]).filter((v) => finite(v) && v <= most && v >= least);
+    const bounded = spec.bounds[state.measure] ? [spec.bounds[state.measure].at] : [];
+    const up = scaleOver([...middles, ...ends, ...bounded], state.log, bottom, top, 6, true);
+    const bound = spec.bounds[state.measure];
+    if (bound) shadeAcross(bound, svg, up, left, right, top, bottom);
     for (const span of spec.spans) stretch(span, svg, across, top, bottom);
     verticalAxis(svg, up, left, right);
     const texts = categories ? (tick) => shortened(String(categories[tick]), Math.floor((right - left) / categories.length / 7)) : null;
@@ -81,12 +86,59 @@ CHARTS.lines = {
     draw(svg, "text", { class: "label", x: 0, y: 12 }, spec.measures[state.measure]);
     const hits = [];
     for (const limit of limits) hits.push(...limitLine(spec, limit, limits.length, svg, across, top, bottom, width));
-    for (const i of [...shown].reverse()) hits.push(...oneLine(spec, state, svg, i, points, place, valueOf, across, up));
-    hits.push(...unanswered(spec, svg, points.filter((p) => p.values.every((row) => row.every((v) => !v))), place, across, top, axis));
+    for (const i of [...shown].reverse()) oneLine(spec, svg, i, points, place, valueOf, across, up);
+    if (bound) boundAcross(bound, svg, up, left, right);
+    const empty = (point) => point.values.every((row) => row.every((v) => !v));
+    for (const point of points) {
+      const x = across.at(place(point));
+      if (empty(point)) draw(svg, "path", { class: "unanswered", d: `M${x - 4} ${top + 5}l8 8m0 -8l-8 8` });
+      const told = shown.filter((i) => valueOf(point, i)).map((i) => oneSeries(spec, state, i, valueOf(point, i)));
+      const why = told.length ? [] : [point.why || "no answer"];
+      hits.push(column(x, top, bottom, [placeText(spec, point), ...told, ...why, ...spansAt(spec, point.config[axis]), ...sureText(spec, told)]));
+    }
     hits.sort((a, b) => a.x0 - b.x0 || a.y0 - b.y0);
     return { height, hits };
   },
+
+  // A row a place, measure and series.
+  data(spec) {
+    const rows = spec.points.flatMap((point) =>
+      spec.measures.flatMap((measure, m) =>
+        spec.series.flatMap((series, i) => {
+          const value = point.values[m]?.[i];
+          return value ? [[...point.config, series.label, measure, ...value]] : [];
+        }),
+      ),
+    );
+    return [[...spec.vary, (spec.names || "series").toLowerCase(), "measure", "estimate", "low", "high"], ...rows];
+  },
 };
+
+const placeText = (spec, point) => spec.vary.map((name, k) => `${name} ${valueText(point.config[k])}`).join(", ");
+const spansAt = (spec, at) => spec.spans.filter((span) => span.since <= at && at <= span.until).map((span) => span.label);
+const sureText = (spec, told) => (told.length && finite(spec.confidence) ? [`${Number((100 * spec.confidence).toPrecision(7))}% intervals`] : []);
+
+// A series at a place: its value, and where it lies.
+function oneSeries(spec, state, i, value) {
+  const label = spec.series.length > 1 ? spec.series[i].label : spec.measures[state.measure];
+  const [, low, high] = value;
+  const exact = low === value[0] && high === value[0];
+  const half = halfOf(value);
+  const ends = exact ? "" : ` (${finite(low) ? written(low, half) : "?"} to ${finite(high) ? written(high, half) : "?"})`;
+  return { text: `${label}: ${written(value[0], half)}${ends}`, colour: seriesStyle(i).colour };
+}
+
+function shadeAcross(bound, svg, up, left, right, top, bottom) {
+  const y = up.at(bound.at);
+  const box = bound.at_least ? { y: top, height: y - top } : { y, height: bottom - y };
+  draw(svg, "rect", { class: "allowed", x: left, width: right - left, ...box });
+}
+
+function boundAcross(bound, svg, up, left, right) {
+  const y = up.at(bound.at);
+  draw(svg, "line", { class: "limit", x1: left, x2: right, y1: y, y2: y });
+  draw(svg, "text", { class: "limit-name", x: right, y: y - 5, "text-anchor": "end" }, `bound ${written(bound.at)}`);
+}
 
 // Whether a limit belongs to what is shown: its axis is across, its series is there, what else is varied is as chosen.
 function holds(limit, state, shown) {
@@ -123,13 +175,14 @@ function acrossScale(places, categories, limits, left, right, width) {
   const [low, high] = [Math.min(...places), Math.max(...places)];
   const near = limits.map((limit) => limit.at).filter((at) => at > high && at <= high + 0.35 * (high - low || high));
   const end = Math.max(low === high ? low * 1.1 : high, ...near);
-  return linear(low === high ? low * 0.9 : low, end, left, right, count);
+  const scale = linear(low === high ? low * 0.9 : low, end, left, right, count);
+  // There is no half of a server.
+  return places.every(Number.isInteger) ? { ...scale, ticks: scale.ticks.filter((tick) => Math.abs(tick - Math.round(tick)) < 1e-9) } : scale;
 }
 
-function oneLine(spec, state, svg, i, points, place, valueOf, across, up) {
+function oneLine(spec, svg, i, points, place, valueOf, across, up) {
   const style = seriesStyle(i);
   const group = draw(svg, "g", { class: `series ${style.colour}`, "data-series": i });
-  const hits = [];
   const runs = [[]];
   for (const point of points) {
     const value = valueOf(point, i);
@@ -144,26 +197,14 @@ function oneLine(spec, state, svg, i, points, place, valueOf, across, up) {
       draw(group, "path", { class: "band", d: `M${outlineOf.map((p) => p.join(" ")).join("L")}Z` });
       draw(group, "path", { class: `line ${style.line}`, d: `M${run.map(({ x, y }) => `${x} ${y}`).join("L")}` });
     }
-    for (const { point, value, x, y } of run) {
+    for (const { value, x, y } of run) {
       if (run.length === 1 && value[1] !== value[2]) {
         const [y1, y2] = [finite(value[1]) ? up.at(value[1]) : up.at(up.low), finite(value[2]) ? up.at(value[2]) : up.at(up.high)];
         draw(group, "line", { class: "interval", x1: x, x2: x, y1, y2 });
       }
       if (spec.marks) mark(group, style.shape, x, y, i ? 3.6 : 4.2, "");
-      const at = spec.vary.map((name, k) => `${name} ${valueText(point.config[k])}`).join(", ");
-      const text = `${spec.measures[state.measure]}: ${written(value[0], halfOf(value))}`;
-      hits.push(around(x, y, 4, [`${spec.series[i].label}, ${at}`, text, interval(value, spec.confidence)]));
     }
   }
-  return hits;
-}
-
-function unanswered(spec, svg, points, place, across, top, axis) {
-  return points.map((point) => {
-    const [x, y] = [across.at(place(point)), top + 9];
-    draw(svg, "path", { class: "unanswered", d: `M${x - 4} ${y - 4}l8 8m0 -8l-8 8` });
-    return around(x, y, 5, [`${spec.vary[axis]} ${valueText(point.config[axis])}`, point.why || "no answer"]);
-  });
 }
 
 CHARTS.steps = {
@@ -177,8 +218,8 @@ CHARTS.steps = {
     const [left, right] = [MARGIN.left, width - MARGIN.right];
     const across = linear(0, Math.max(...spec.end.filter(finite)), left, right, width < 480 ? 4 : 8);
     const tall = Math.round(Math.min(Math.max(width * 0.3, 170), 260));
-    const hits = [];
     let [top, number, bottom] = [MARGIN.top, 0, 0];
+    const there = [];
     spec.panels.forEach((panel, k) => {
       const shown = panel.series.filter((_, i) => !state.hidden.has(number + i));
       number += panel.series.length;
@@ -194,11 +235,24 @@ CHARTS.steps = {
         draw(svg, "line", { class: "limit", x1: left, x2: right, y1: y, y2: y });
         draw(svg, "text", { class: "limit-name", x: right, y: y - 6, "text-anchor": "end" }, panel.top.label);
       }
-      shown.forEach((one, i) => hits.push(...oneStaircase(spec, svg, one, stacks[i], across, up)));
+      shown.forEach((one, i) => oneStaircase(spec, svg, one, stacks[i], across, up));
+      there.push(...shown);
       top = bottom + 58;
     });
-    hits.sort((a, b) => a.x0 - b.x0 || a.y0 - b.y0);
+    const hits = spec.begin.map((from, k) => {
+      const when = `${written(from)} to ${written(spec.end[k])} ${spec.axis.split(" ")[0]}`;
+      const told = there.map((one) => ({ text: `${one.label}: ${written(one.values[k])}`, colour: one.colour }));
+      return column(across.at((from + spec.end[k]) / 2), MARGIN.top, bottom, [when, ...told]);
+    });
     return { height: bottom + MARGIN.bottom, hits };
+  },
+
+  // A row a window.
+  data(spec) {
+    const all = spec.panels.flatMap((panel) => panel.series);
+    const unit = spec.axis.split(" ")[0];
+    const rows = spec.begin.map((from, k) => [from, spec.end[k], ...all.map((one) => one.values[k])]);
+    return [[`from (${unit})`, `to (${unit})`, ...all.map((one) => one.label)], ...rows];
   },
 };
 
@@ -214,7 +268,6 @@ function stacked(shown) {
 
 function oneStaircase(spec, svg, one, spans, across, up) {
   const group = draw(svg, "g", { class: `series ${one.colour}` });
-  const hits = [];
   let path = "";
   let area = "";
   one.values.forEach((value, k) => {
@@ -223,10 +276,7 @@ function oneStaircase(spec, svg, one, spans, across, up) {
     const [x0, x1, y0, y] = [across.at(from), across.at(to), up.at(spans[k][0]), up.at(spans[k][1])];
     path += `${path ? "L" : "M"}${x0} ${y}L${x1} ${y}`;
     area += `M${x0} ${y0}L${x0} ${y}L${x1} ${y}L${x1} ${y0}Z`;
-    const when = `${written(from)} to ${written(to)} ${spec.axis.split(" ")[0]}`;
-    hits.push({ x0, x1, y0: y - 3, y1: y + 3, lines: [one.label, written(value), when] });
   });
   if (area) draw(group, "path", { class: "band", d: area });
   if (path) draw(group, "path", { class: "line", d: path });
-  return hits;
 }

@@ -59,6 +59,14 @@ function sortable(table) {
   });
 }
 
+// A table that is wider than its place says so: a fade at the edge, and a line of text on narrow screens.
+function scrolling(box) {
+  const told = () => box.closest(".table").classList.toggle("more", box.scrollWidth - box.clientWidth - box.scrollLeft > 4);
+  box.addEventListener("scroll", told, { passive: true });
+  new ResizeObserver(told).observe(box);
+  told();
+}
+
 function printing() {
   let closed = [];
   window.addEventListener("beforeprint", () => {
@@ -72,7 +80,21 @@ function printing() {
 
 themes();
 printing();
-document.querySelectorAll("table").forEach(sortable);
+document.querySelectorAll("table").forEach((table) => {
+  sortable(table);
+  const place = table.closest(".table");
+  tools(place, place.dataset.title, () => cellsOf(table));
+});
+document.querySelectorAll(".scroll").forEach(scrolling);
+document.querySelectorAll("pre").forEach((text) => {
+  const bar = document.createElement("div");
+  bar.className = "tools";
+  text.before(bar);
+  tool(bar, "Copy", "Copy this text", async () => {
+    await copied(text.textContent);
+    return "Copied";
+  });
+});
 const specs = JSON.parse(document.getElementById("charts").textContent);
 document.querySelectorAll("figure[data-chart]").forEach((figure) => mount(figure, specs[Number(figure.dataset.chart)]));
 root.dataset.ready = "yes";

@@ -57,6 +57,12 @@ CHARTS.rows = {
     });
     return { height: bottom + 44, hits };
   },
+
+  // A row a name and measure.
+  data(spec) {
+    const rows = spec.rows.flatMap((row) => spec.measures.flatMap((measure, m) => (row.values[m] ? [[row.label, measure, ...row.values[m]]] : [])));
+    return [["name", "measure", "estimate", "low", "high"], ...rows];
+  },
 };
 
 // Whether marks or bars of a row would hide each other on one line.
@@ -142,5 +148,11 @@ CHARTS.parts = {
       y = line + 26;
     }
     return { height: y - 8, hits };
+  },
+
+  // A row a part.
+  data(spec) {
+    const rows = spec.bars.flatMap((bar) => bar.parts.filter((part) => part.value).map((part) => [bar.label, bar.total, part.label, ...part.value]));
+    return [["whole", "of", "part", "estimate", "low", "high"], ...rows];
   },
 };

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from loynes.estimate import Estimate
+from loynes.results.paths import in_words
 
 # A value of what is varied: a number, or a word such as a discipline.
 Value = float | str
@@ -45,6 +46,7 @@ class Chart(ABC):
     title: str
     picture_title: str = ""
     note: str = ""
+    about: str = ""  # what it is chosen by: plot(kind="tail")
     confidence: float | None = None
 
     @abstractmethod
@@ -166,6 +168,14 @@ class Span:
     label: str
 
 
+@dataclass(frozen=True)
+class Bound:
+    """A value that a measure must not pass: at most so much, or at least."""
+
+    at: float
+    at_least: bool = False
+
+
 @dataclass(frozen=True, kw_only=True)
 class Lines(Chart):
     """Lines with bands against what is varied."""
@@ -176,17 +186,19 @@ class Lines(Chart):
     series: tuple[str, ...]
     points: tuple[Place, ...]
     names: str = "Classes"  # what the series are
+    labels: tuple[str, ...] = ()  # of the axes, where names of what is varied would not do
     against: int = 0  # which of the varied is across
     first: tuple[int, ...] = (0,)  # the measure shown first; in a picture, a second one on the right
     pictured: tuple[int, ...] = ()  # the series of a picture; those a page begins with where there are none
     limits: tuple[Limit, ...] = ()
     spans: tuple[Span, ...] = ()
+    bounds: tuple[Bound | None, ...] = ()  # of every measure, where objectives have some
     log: bool = False
     marks: bool = True
 
     @property
     def axes(self) -> list[str]:
-        return [AXES.get(name, name) for name in self.vary]
+        return list(self.labels) or [AXES.get(name, in_words(name)) for name in self.vary]
 
     def to_data(self) -> dict[str, object]:
         points = [
@@ -194,11 +206,13 @@ class Lines(Chart):
             for p in self.points
         ]
         return self._data(
-            vary=list(self.vary), axes=self.axes, measures=list(self.measures), points=points, names=self.names,
+            vary=[in_words(name) for name in self.vary], axes=self.axes, measures=list(self.measures), points=points,
+            names=self.names,
             series=[{"label": label, "shown": n < SHOWN_AT_FIRST} for n, label in enumerate(self.series)],
             against=self.against, first=self.first[0], log=self.log, marks=self.marks,
             limits=[vars(limit) | {"where": list(limit.where)} for limit in self.limits],
             spans=[vars(span) for span in self.spans],
+            bounds=[None if bound is None else vars(bound) for bound in self.bounds],
         )  # fmt: skip
 
 

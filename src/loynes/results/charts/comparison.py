@@ -9,14 +9,14 @@ from loynes.estimators.measures import ALL_JOBS
 from loynes.estimators.metrics import Metric
 from loynes.estimators.pairs import Difference
 from loynes.results.charts.chart import Chart, Row, Rows
-from loynes.results.charts.measures import TIMES
+from loynes.results.charts.measures import times_of
 from loynes.results.charts.register import charts_for
 from loynes.results.records.comparison import Comparison
 
 
 @charts_for(Comparison)
 def charts(result: Comparison) -> list[Chart]:
-    a, b = result.names
+    a, b = result.called
     metrics = compared(result)
     rows = [Row(name, tuple(minus(one, metric) for metric in metrics)) for name, one in differences(result)]
     names = [metric.name for metric in metrics]
@@ -45,7 +45,7 @@ def differences(result: Comparison) -> Iterator[tuple[str, Difference]]:
 
 def compared(result: Comparison) -> list[Metric]:
     """The metrics whose differences are known."""
-    return [metric for metric in TIMES if minus(result.overall, metric) is not None]
+    return [metric for metric in times_of(result.a.overall) if minus(result.overall, metric) is not None]
 
 
 def minus(difference: Difference, metric: Metric) -> Estimate | None:

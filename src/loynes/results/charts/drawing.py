@@ -18,6 +18,7 @@ from loynes.results.base import Result
 from loynes.results.charts.chart import SHOWN_AT_FIRST, Bar, Chart, Lines, Parts, Place, Row, Rows, Steps, decades
 from loynes.results.charts.register import charts_of
 from loynes.results.files import whole_file
+from loynes.results.paths import in_words
 from loynes.results.table import shown
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ STYLE = {
 # Letters of all names under an axis that fit beside each other.
 MOST_LETTERS = 72
 LONGEST_NAME = 28
+# Whole numbers across, fewer than these, have ticks at whole numbers.
+MOST_TICKS = 12
 
 
 def draw(chart: Chart, ax: Axes | None = None) -> Axes:
@@ -62,16 +65,24 @@ def _size(chart: Chart) -> tuple[float, float]:
     return 7.0, 4.0
 
 
-def picture(result: Result, ax: Axes | None = None, **options: object) -> Axes:
-    """The first of a result's charts, which is its picture; options are those of the function that makes them."""
-    return draw(_first_chart(result, **options), ax)
+def picture(result: Result, ax: Axes | None = None, kind: str | None = None, **options: object) -> Axes:
+    """The first of a result's charts, which is its picture, or the first of a kind, such as "tail"; options are those
+    of the function that makes them."""
+    return draw(_first_chart(result, kind, **options), ax)
 
 
-def _first_chart(result: Result, **options: object) -> Chart:
+def _first_chart(result: Result, kind: str | None = None, **options: object) -> Chart:
     charts = charts_of(result, **options)
     if not charts:
         raise UsageError("there is nothing to draw in this result")
-    return charts[0]
+    if kind is None:
+        return charts[0]
+    kinds = {chart.about: chart for chart in reversed(charts) if chart.about}
+    if kind not in kinds:
+        raise UsageError(
+            f"kind {kind!r}: there is no such chart of this result; there are {', '.join(kinds) or 'none'}"
+        )
+    return kinds[kind]
 
 
 def save_picture(result: Result, path: str | Path) -> None:
@@ -254,10 +265,20 @@ def _lines(chart: Lines, ax: Axes) -> None:
         if limit.axis == across and not words:
             colour = "black" if limit.series is None else colours.get(chart.series[limit.series], "black")
             ax.axvline(limit.at, color=colour, linewidth=0.9, linestyle=DASHED)
+    bound = chart.bounds[chart.first[0]] if chart.bounds else None
+    if bound is not None:
+        low, high = ax.get_ylim()
+        high = max(high, 1.15 * bound.at)
+        ax.axhline(bound.at, color="black", linewidth=0.9, linestyle=DASHED)
+        ends = (bound.at, high) if bound.at_least else (low, bound.at)
+        ax.axhspan(*ends, color=NAMED["allowed"], alpha=0.07, linewidth=0)
+        ax.set_ylim(low, high)
     for number, span in enumerate(chart.spans):
         ax.axvspan(span.since, span.until, color=COLOURS[2 + number % 5], alpha=0.12, linewidth=0, label=span.label)
     if words:
         ax.set_xticks(range(len(words)), words)
+    elif all(isinstance(x, float) and x.is_integer() for x in places) and len(set(places)) < MOST_TICKS:
+        ax.locator_params(axis="x", integer=True)  # there is no half of a server
     dashed = " (dashed: what each can carry)" if any(limit.series is not None for limit in chart.limits) else ""
     ax.set_xlabel(chart.axes[across] + dashed)
     ax.set_ylabel(chart.measures[chart.first[0]])
@@ -272,7 +293,7 @@ def _lines(chart: Lines, ax: Axes) -> None:
 def _name(chart: Lines, point: Place, series: int, drawn: tuple[int, ...]) -> str:
     """A line's name: its series, and the setting of what else is varied."""
     others = [
-        f"{name.rsplit('.', 1)[-1]} {value if isinstance(value, str) else f'{value:g}'}"
+        f"{in_words(name)} {value if isinstance(value, str) else f'{value:g}'}"
         for n, (name, value) in enumerate(zip(chart.vary, point.config, strict=True))
         if n != chart.against and len({other.config[n] for other in chart.points}) > 1
     ]
@@ -342,6 +363,9 @@ def _band(ax: Axes, points: Sequence[tuple[float, Estimate]], colour: str, marke
     if ax.get_yscale() == "log":  # 0 has no place there
         middle = np.where(middle > 0, middle, np.nan)
         low = np.where(low > 0, low, middle)
+        # A low end that is next to nothing would leave all others a strip at the top.
+        least = np.nanmin(middle) if np.isfinite(middle).any() else 1.0
+        low = np.maximum(low, 0.3 * least)
     ax.plot(at, middle, color=colour, marker=marker, markersize=4, linewidth=1.4, label=label)
     ax.fill_between(at, low, high, color=colour, alpha=0.2, linewidth=0)
 

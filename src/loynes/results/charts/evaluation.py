@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from loynes.estimators.measures import System
 from loynes.results.charts.chart import Chart, Parts, Row, Rows
-from loynes.results.charts.measures import WAITS, HasWaits, everyone, units_of, use
+from loynes.results.charts.measures import UNIT_OF_TIME, HasWaits, everyone, time_axis, units_of, use, waits_of
 from loynes.results.charts.register import charts_for
+from loynes.results.charts.tails import tail_chart
 from loynes.results.records.evaluation import Evaluation
 
 
@@ -13,24 +14,30 @@ from loynes.results.records.evaluation import Evaluation
 def charts(result: Evaluation) -> list[Chart]:
     how = f"{result.load:.0%} of the threshold"
     title = f"{result.model.label}, rate {result.rate:.4g} ({how})"
-    return [waits(result, title, result.confidence), servers(units_of(result.model), result.system)]
+    return [
+        waits(result, title, result.confidence),
+        *tail_chart(result.tails, title, result.confidence),
+        servers(units_of(result.model), result.system),
+    ]
 
 
 def waits(
-    result: HasWaits, title: str, confidence: float | None = None, size: float = 1.0, unit: str = "units of time"
+    result: HasWaits, title: str, confidence: float | None = None, size: float = 1.0, unit: str = UNIT_OF_TIME
 ) -> Rows:
     """Waits of all jobs and of every class, in units of so many of the record's own."""
-    rows = [Row(name, tuple(metric.get(one).scaled(1.0 / size) for metric in WAITS)) for name, one in everyone(result)]
+    shown = waits_of(result.overall)
+    rows = [Row(name, tuple(metric.get(one).scaled(1.0 / size) for metric in shown)) for name, one in everyone(result)]
     return Rows(
         title="Waits by class",
         picture_title=title,
-        axis=f"wait ({unit})",
-        measures=tuple(metric.column for metric in WAITS),
+        axis=time_axis("wait", unit),
+        measures=tuple(metric.column for metric in shown),
         rows=tuple(rows),
-        first=(0, 2),
+        first=(0, min(2, len(shown) - 1)),
         pinned=1,
         offer_log=True,
         confidence=confidence,
+        about="waits",
         note="p95: 95 of 100 jobs wait at most so long." + ("" if confidence is None else " Bars are intervals."),
     )
 
@@ -41,5 +48,9 @@ def servers(units: dict[str, int], system: System) -> Parts:
         "Averages over time. Lost servers stand idle because the job at the head of the line needs more than are free."
     )
     return Parts(
-        title="What the servers do", picture_title="What the servers do", bars=use(units, system), note=note
-    )  # fmt: skip
+        title="What the servers do",
+        picture_title="What the servers do",
+        about="servers",
+        bars=use(units, system),
+        note=note,
+    )

@@ -8,6 +8,7 @@ from loynes.estimators.metrics import metric
 from loynes.results.charts.chart import Chart, Lines, Parts, Place, Row, Rows
 from loynes.results.charts.measures import full_use, units_of
 from loynes.results.charts.register import charts_for
+from loynes.results.charts.tails import tail_chart
 from loynes.results.charts.threshold import limit
 from loynes.results.records.exact import Exact
 
@@ -20,7 +21,9 @@ def charts(result: Exact) -> list[Chart]:
         picture_title=f"{result.model.label}: {full[0].lower()}{full[1:]}",
         bars=full_use(units_of(result.model), losses(result)),
     )
-    by_class: list[Chart] = [] if result.overall is None else [_waits(result), *_percentiles(result)]
+    title = f"{result.model.label}, rate {result.rate or 0.0:.4g}, exact"
+    tails = tail_chart(result.tails, title)
+    by_class: list[Chart] = [] if result.overall is None else [_waits(result), *tails, *_percentiles(result)]
     return [*by_class, saturated, limit(Estimate.exact(result.threshold), result.model.ideal)]
 
 
@@ -35,6 +38,7 @@ def _waits(result: Exact) -> Rows:
     rows = [Row(name, (Estimate.exact(waits.mean),)) for name, waits in everyone.items() if waits is not None]
     return Rows(
         title="Mean waits by class",
+        about="waits",
         picture_title=f"{result.model.label}, rate {result.rate:.4g}, exact",
         axis="wait (units of time)",
         measures=(metric("wait.mean").label,),
@@ -56,6 +60,7 @@ def _percentiles(result: Exact) -> list[Chart]:
     return [
         Lines(
             title="Long waits by class",
+            about="percentiles",
             picture_title=f"{result.model.label}, rate {result.rate:.4g}: percentiles of the wait, exact",
             note="p99.9: 999 of 1000 jobs wait at most so long.",
             vary=("percentile",),

@@ -6,12 +6,15 @@ from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS
 from loynes.results.charts.chart import Chart, Lines, Place, Row, Rows
 from loynes.results.charts.evaluation import servers, waits
-from loynes.results.charts.measures import WAITS
+from loynes.results.charts.measures import time_axis, waits_of
 from loynes.results.charts.register import charts_for
 from loynes.results.records.log_cases import LogCases, LogComparison, LogSweep
 from loynes.results.records.log_evaluation import LogEvaluation
 from loynes.results.records.log_plan import LogPlan
 from loynes.results.times import unit_of
+
+# Cases that can be told apart in a row.
+MOST_CASES = 5
 
 
 @charts_for(LogEvaluation)
@@ -76,17 +79,18 @@ def sweep_charts(result: LogSweep) -> list[Chart]:
 
 def case_charts(result: LogCases) -> list[Chart]:
     size, unit = unit_of(max(case.result.overall.wait.mean.estimate for case in result.cases))
+    shown = waits_of(result.cases[0].result.overall)
     values = [
-        Row(case.name, tuple(metric.get(case.result.overall).scaled(1.0 / size) for metric in WAITS))
+        Row(case.name, tuple(metric.get(case.result.overall).scaled(1.0 / size) for metric in shown))
         for case in result.cases
     ]
     cases = Rows(
         title="Cases",
         picture_title=result.title,
         axis=f"wait ({unit})",
-        measures=tuple(metric.column for metric in WAITS),
+        measures=tuple(metric.column for metric in shown),
         rows=tuple(values),
-        first=(0, 2),
+        first=(0, min(2, len(shown) - 1)),
         offer_log=True,
         confidence=result.confidence,
         note="All on the same resamples. Bars are intervals given the log.",
@@ -109,4 +113,34 @@ def case_charts(result: LogCases) -> list[Chart]:
         confidence=result.confidence,
         note="Below zero: less. Hollow marks: the interval holds zero, so there may be no difference.",
     )
-    return [cases, *([differences] if minus else [])]
+    return [cases, *_by_class(result, size, unit), *([differences] if minus else [])]
+
+
+def _by_class(result: LogCases, size: float, unit: str) -> list[Chart]:
+    """Who pays, and who gains: every class's mean wait in every case."""
+    names = list(result.cases[0].result.classes)
+    if len(names) < 2 or not 1 < len(result.cases) <= MOST_CASES:
+        return []
+    rows = tuple(
+        Row(
+            name,
+            tuple(
+                case.result.classes[name].wait.mean.scaled(1.0 / size) if name in case.result.classes else None
+                for case in result.cases
+            ),
+        )
+        for name in names
+    )
+    return [
+        Rows(
+            title="Who pays, and who gains",
+            picture_title=f"{result.model.name}: mean waits by class",
+            about="classes",
+            axis=time_axis("mean wait", unit),
+            measures=tuple(case.name for case in result.cases),
+            rows=rows,
+            offer_log=True,
+            confidence=result.confidence,
+            note="Mean waits of every class in every case. Bars are intervals given the log.",
+        )
+    ]

@@ -7,13 +7,14 @@ from typing import Protocol
 
 from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS, Resource, System, Waits
-from loynes.estimators.metrics import Metric, Unit, metric, tail
+from loynes.estimators.metrics import Metric, Unit, metric, percentiles_of, tail
 from loynes.model.cluster import Model
 from loynes.results.charts.chart import Bar, Part
 
 WAITS = tuple(metric(f"wait.{name}") for name in ("mean", "p50", "p95", "p99"))
 TIMES = (*WAITS, *(metric(name) for name in ("response.mean", "response.p95", "response.p99", "no_wait")))
 SYSTEM = tuple(metric(name) for name in ("hol_loss", "utilization", "jobs_waiting", "jobs_in_system"))
+UNIT_OF_TIME = "units of time"
 BUSY, LOST, IDLE = "busy", "lost to head-of-line blocking", "idle otherwise"
 
 
@@ -30,6 +31,24 @@ def everyone(result: HasWaits) -> Iterator[tuple[str, Waits]]:
     """All jobs together, then every class: name and waits."""
     yield ALL_JOBS, result.overall
     yield from result.classes.items()
+
+
+def time_axis(what: str, unit: str = UNIT_OF_TIME) -> str:
+    """The name of an axis of times."""
+    return f"{what} ({unit})"
+
+
+def waits_of(waits: Waits | None) -> tuple[Metric, ...]:
+    """Mean and percentiles of the wait: those that were asked for, or a few."""
+    return (metric("wait.mean"), *percentiles_of(waits)) if waits is not None and waits.wait.percentiles else WAITS
+
+
+def times_of(waits: Waits | None) -> tuple[Metric, ...]:
+    """What charts offer of a class: of waits and of responses."""
+    if waits is None or not waits.wait.percentiles:
+        return TIMES
+    responses = (metric("response.mean"), *percentiles_of(waits, "response"))
+    return (*waits_of(waits), *responses, metric("no_wait"))
 
 
 def exceeds_of(waits: Waits) -> tuple[Metric, ...]:

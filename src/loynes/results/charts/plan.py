@@ -1,11 +1,11 @@
-"""Charts of a plan: every objective against its bound, at the answer and beside it."""
+"""Charts of a plan: every objective against its bound, at all values that were tried."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from loynes.estimate import Estimate
-from loynes.results.charts.chart import Chart, Row, Rows
+from loynes.results.charts.chart import Bound, Chart, Limit, Lines, Place, Row, Rows, decades
 from loynes.results.charts.evaluation import servers, waits
 from loynes.results.charts.measures import units_of
 from loynes.results.charts.register import charts_for
@@ -20,7 +20,7 @@ def charts(result: Plan) -> list[Chart]:
     use = servers(units_of(result.meets.model), result.meets.system)
     detail = [replace(chart, title=f"{chart.title} at {at}") for chart in (by_class, use)]
     several = [_together(result)] if len(result.objectives) > 1 else []
-    return [*several, *(_objective(result, goal) for goal in result.objectives), *detail]
+    return [_curve(result), *several, *detail]
 
 
 def places(result: Plan) -> list[tuple[str, float, Evaluation | None]]:
@@ -57,24 +57,38 @@ def verdict(goal: Goal, value: Estimate) -> str:
     return "met" if good else "not met" if bad else "cannot be told"
 
 
-def _objective(result: Plan, goal: Goal) -> Rows:
-    rows = []
-    for place, at, _ in places(result):
-        value = value_of(goal, place)
-        if value is not None:
-            judged = verdict(goal, value)
-            rows.append(Row(f"{result.named(at)}, {judged}", (value,), "" if judged == "met" else "c1"))
-    return Rows(
-        title=f"Objective: {goal.text}",
-        picture_title=result.statement,
-        axis=goal.text.rpartition(">" if at_least(goal) else "<")[0].strip() or goal.text,
-        measures=("value",),
-        rows=tuple(rows),
-        bound=goal.bound,
-        at_least=at_least(goal),
-        confidence=result.confidence,
-        note="The whole interval must lie on the shaded side of the bound.",
+def _curve(result: Plan) -> Lines:
+    """Every objective's quantity, and the mean wait, at every value that was tried."""
+    points = tuple(
+        Place(
+            (look.value,),
+            tuple((value,) for value in (*(look.objectives or [None] * len(result.objectives)), look.wait)),
+            look.why or "no answer",
+        )
+        for look in result.curve
     )
+    first = [point.values[0][0] for point in points]
+    return Lines(
+        title=f"What every {'rate' if result.vary == 'rate' else 'size'} gives",
+        picture_title=result.statement,
+        about="curve",
+        note="All values that were tried, at the closest look at each. Bands are intervals: the whole interval must "
+        "lie on the shaded side of the bound.",
+        vary=(result.noun,),
+        measures=(*(quantity(goal) for goal in result.objectives), "mean wait"),
+        names="",
+        series=("value",),
+        points=points,
+        bounds=(*(Bound(goal.bound, at_least(goal)) for goal in result.objectives), None),
+        limits=(Limit(result.answer, "the answer:"),),
+        log=decades([*first, Estimate.exact(result.objectives[0].bound)]),
+        confidence=result.confidence,
+    )
+
+
+def quantity(goal: Goal) -> str:
+    """What an objective is about, without its bound."""
+    return goal.text.rpartition(">" if at_least(goal) else "<")[0].strip() or goal.text
 
 
 def _together(result: Plan) -> Rows:

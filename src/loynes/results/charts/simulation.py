@@ -10,6 +10,7 @@ from loynes.results.charts.chart import Chart, Lines, Place, Span
 from loynes.results.charts.evaluation import servers, waits
 from loynes.results.charts.measures import units_of
 from loynes.results.charts.register import charts_for
+from loynes.results.charts.tails import tail_chart
 from loynes.results.records.simulation import Simulation
 
 # What is followed over time: label, and where a moment has it.
@@ -27,7 +28,11 @@ AT_MOMENTS: dict[str, Callable[[Moment], Estimate | None]] = {
 @charts_for(Simulation)
 def charts(result: Simulation) -> list[Chart]:
     title = f"{result.model.label}, rate {result.rate:.4g} ({result.policy})"
-    by_class = [waits(result, title, result.confidence), servers(units_of(result.model), result.system)]
+    by_class = [
+        waits(result, title, result.confidence),
+        *tail_chart(result.tails, title, result.confidence),
+        servers(units_of(result.model), result.system),
+    ]
     return [*([over_time(result)] if len(result.moments) > 1 else []), *by_class]
 
 
@@ -37,6 +42,7 @@ def over_time(result: Simulation) -> Lines:
     changes = [(c.since, last if c.until is None else min(c.until, last), c.label) for c in result.model.scenario or ()]
     return Lines(
         title="Over time",
+        about="time",
         picture_title=f"{result.model.label}, rate {result.rate:.4g}, {result.policy}, from {result.start}",
         note="Bands are intervals." + (" Shaded: changes of the scenario." if changes else ""),
         vary=("time",),

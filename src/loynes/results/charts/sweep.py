@@ -9,7 +9,7 @@ from loynes.estimate import Estimate
 from loynes.estimators.metrics import Metric
 from loynes.estimators.metrics import metrics as all_metrics
 from loynes.results.charts.chart import Chart, Limit, Lines, Place, Value, decades
-from loynes.results.charts.measures import SYSTEM, TIMES, everyone, exceeds_of, named, resources_of
+from loynes.results.charts.measures import SYSTEM, everyone, exceeds_of, named, resources_of, times_of
 from loynes.results.charts.register import charts_for
 from loynes.results.records.evaluation import Evaluation
 from loynes.results.records.sweep import Point, Sweep
@@ -65,7 +65,7 @@ def lines(
 def _metrics(answers: list[Evaluation], wanted: str) -> list[Metric]:
     """What every point shows; the metric that is asked for is added where it is not among them."""
     more = (*exceeds_of(answers[0].overall), *resources_of(answers[0].system)) if answers else ()
-    shown = [*TIMES, *(m for m in more if m.of == "class"), *SYSTEM]
+    shown = [*times_of(answers[0].overall if answers else None), *(m for m in more if m.of == "class"), *SYSTEM]
     if wanted in [m.name for m in shown]:
         return shown
     possible = {m.name: m for m in (*all_metrics(), *more)}

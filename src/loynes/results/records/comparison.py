@@ -11,9 +11,10 @@ from loynes.estimators.measures import ALL_JOBS, SYSTEM
 from loynes.estimators.pairs import Difference
 from loynes.model.cluster import Model
 from loynes.results.base import Nested, Result, how_sure
+from loynes.results.paths import change_in_words
 from loynes.results.records.evaluation import Evaluation
 from loynes.results.table import Table
-from loynes.results.tables import tidy_rows
+from loynes.results.tables import shown_percentiles, tidy_rows
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,13 @@ class Comparison(Result):
         return self.a.model
 
     @property
+    def called(self) -> tuple[str, str]:
+        """What to call the two on pages and in pictures: a change of the model in words."""
+        changes = ", ".join(change_in_words(text) for text in self.question.get("change", ()))
+        own = changes and "names" not in self.question and "without" not in self.question
+        return (self.names[0], changes) if own else self.names
+
+    @property
     def overall(self) -> Difference:
         return self.differences.overall
 
@@ -66,12 +74,14 @@ class Comparison(Result):
     def summary(self) -> Table:
         """Mean waits, their paired difference, and those of percentiles."""
         first, second = self.names
-        columns = ("class", f"mean wait, {first}", second, "difference", "p50", "p95", "p99", "no wait")
+        shown = shown_percentiles(self.a.overall)
+        columns = ("class", f"mean wait, {first}", second, "difference", *shown, "no wait")
         rows = []
         for name, one in ((ALL_JOBS, self.overall), *self.classes.items()):
-            waits = (*one.means, *(one.wait[stat] for stat in ("mean", "p50", "p95", "p99")))
+            waits = (*one.means, *(one.wait[stat] for stat in ("mean", *shown)))
             rows.append((name, *map(self.in_time, waits), one.no_wait))
-        return Table(self.title, columns, tuple(rows), ("p50", "p99", "no wait", "p95"))
+        spare = tuple(dict.fromkeys((shown[0], shown[-1], "no wait", *shown[1:-1])))
+        return Table(self.title, columns, tuple(rows), spare)
 
     @property
     def system_summary(self) -> Table:

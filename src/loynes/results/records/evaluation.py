@@ -10,7 +10,8 @@ from loynes.estimators.measures import ALL_JOBS, System, Waits
 from loynes.results.base import Result, SavedModel, how_sure
 from loynes.results.judged import Judged, judged_table, unmet_words
 from loynes.results.table import Table
-from loynes.results.tables import everyone, figures_of, system_table, tidy_table, wait_columns
+from loynes.results.tables import everyone, figures_of, system_table, tidy_table, wait_columns, wait_spare
+from loynes.results.tails import Tails
 from loynes.stationary.certificate import Certificate
 
 
@@ -34,6 +35,7 @@ class Evaluation(Result):
     certificate: Certificate | None = None
     why: str = ""  # why there is no certificate
     objectives: tuple[Judged, ...] = ()  # what was asked for, and whether it is met
+    tails: Tails | None = None  # P(wait > x) over x
 
     @property
     def load(self) -> float:
@@ -59,7 +61,7 @@ class Evaluation(Result):
         }
         columns = ("class", "need", *rows[ALL_JOBS])
         cells = tuple((name, need[name], *row.values()) for name, row in rows.items())
-        return Table(self.title, columns, cells, ("p50", "mean response", "p99", "need", "no wait"))
+        return Table(self.title, columns, cells, wait_spare(self.overall, "need", "no wait"))
 
     @property
     def system_summary(self) -> Table:
@@ -97,7 +99,7 @@ class Evaluation(Result):
 
     @property
     def tidy(self) -> Table:
-        return tidy_table(f"{self.model.label}: every metric", self.overall, self.classes, self.system)
+        return tidy_table(f"{self.model.label}: every metric", self.overall, self.classes, self.system, self.tails)
 
     @property
     def objectives_summary(self) -> Table:

@@ -13,6 +13,7 @@ from loynes.estimators.measures import ALL_JOBS
 from loynes.results.base import Result, SavedModel
 from loynes.results.quantity import scale_of
 from loynes.results.table import Table
+from loynes.results.tails import Tails
 
 # P(wait > x) by x.
 ExactTails = Annotated[dict[float, float], PlainSerializer(lambda tails: {key_text(x): p for x, p in tails.items()})]
@@ -40,7 +41,7 @@ class Exact(Result):
     command: ClassVar[str] = "exact"
     tidy_csv: ClassVar[bool] = True
     derived: ClassVar[tuple[str, ...]] = ("load", "mean_wait", "no_wait")
-    optional: ClassVar[tuple[str, ...]] = ("resources",)
+    optional: ClassVar[tuple[str, ...]] = ("resources", "tails")
 
     model: SavedModel
     threshold: float
@@ -58,6 +59,7 @@ class Exact(Result):
     jobs_in_system: tuple[float, ...] = ()  # P(n jobs in the system), n = 0, 1, ...
     decay_rate: float | None = None  # of P(wait > x), for large x, the same for all classes
     digits: int | None = None  # of waits that are right, at most 15: other digits are cut off
+    tails: Tails | None = None  # P(wait > x) over x
     error: float | None = None  # busy servers against what they must be, relatively
 
     @property
@@ -174,6 +176,9 @@ class Exact(Result):
                 rows += [(name, f"wait>{key_text(x)}", p) for x, p in wait.exceeds.items()]
                 rows += [(name, one, x) for one, x in wait.percentiles.items()]
                 rows += [(name, "constant", wait.constant)] if wait.constant is not None else []
+        if self.tails is not None:
+            asked = {name: {f"wait>{key_text(x)}" for x in wait.exceeds} for name, wait in self.classes.items()}
+            rows += [row[:3] for row in self.tails.tidy(asked)]
         return Table(self.title, ("class", "metric", "value"), tuple(rows))
 
     @property

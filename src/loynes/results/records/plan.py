@@ -25,6 +25,18 @@ class Goal:
     unit: str = ""  # of the quantity: time, probability, ...
 
 
+@dataclass(frozen=True)
+class Look:
+    """A value that was tried: every objective's quantity there, each in an interval of that confidence."""
+
+    value: float
+    verdict: str  # meets, fails, or unclear
+    confidence: float
+    objectives: tuple[Estimate, ...]  # none where there is no answer
+    wait: Estimate | None = None  # the mean
+    why: str = ""  # why there is no answer
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Plan(Result):
     """Which value meets all objectives, which does not, and what each of them gives."""
@@ -45,6 +57,7 @@ class Plan(Result):
     certified: bool  # whether "meets" rests on an upper bound
     confidence: float
     tried: tuple[dict[str, Any], ...] = ()  # value, verdict, seed
+    curve: tuple[Look, ...] = ()  # of the values that were tried, each once, in ascending order
 
     @property
     def rate(self) -> float:
@@ -111,6 +124,15 @@ class Plan(Result):
 
     def _cell(self, value: float) -> str:
         return self.rate_words(value) if self.vary == "rate" else f"{value:g}"
+
+    @property
+    def curve_summary(self) -> Table:
+        """All values that were tried, at the closest look at each."""
+        rows = tuple(
+            (look.value, *(look.objectives or ("-" for _ in self.objectives)), look.wait or "-", look.verdict)
+            for look in self.curve
+        )
+        return Table("values tried", (self.noun, *(g.text for g in self.objectives), "mean wait", "verdict"), rows)
 
     @property
     def tidy(self) -> Table:

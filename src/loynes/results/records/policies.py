@@ -8,11 +8,12 @@ from typing import Annotated, ClassVar
 
 from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS
+from loynes.estimators.metrics import metric
 from loynes.results.base import Nested, Result, SavedModel, how_sure
 from loynes.results.quantity import UNNAMED
 from loynes.results.records.simulation import Simulation
 from loynes.results.table import Table
-from loynes.results.tables import TIDY
+from loynes.results.tables import TIDY, asked_percentiles
 
 
 @dataclass(frozen=True)
@@ -70,20 +71,24 @@ class PolicyComparison(Result):
     def summary(self) -> Table:
         """A row a rate and policy."""
         rows = []
+        shown = asked_percentiles(next((one.result.overall for one in self.points if one.result is not None), None))
         for point in self.points:
             result = point.result
             if result is None:
-                rows.append((point.load, self.in_rate(point.rate), point.policy, *("-" for _ in range(6)), point.why))
+                blanks = ("-" for _ in range(4 + len(shown)))
+                rows.append((point.load, self.in_rate(point.rate), point.policy, *blanks, point.why))
                 continue
             wait, system = result.overall.wait, result.system
             minus = "-" if point.difference is None else point.difference
-            waits = (self.in_time(x) for x in (wait.mean, minus, wait.p95, wait.p99))
+            percentiles = (metric(f"wait.{name}").get(result.overall) for name in shown)
+            waits = (self.in_time(x) for x in (wait.mean, minus, *percentiles))
             cells = (*waits, system.utilization.estimate, system.hol_loss)
             note = "; ".join(text.split(":")[0] for text in result.warnings)
             rows.append((point.load, self.in_rate(point.rate), point.policy, *cells, note))
-        columns = ("load", "rate", "policy", "mean wait", f"minus {self.baseline}", "p95", "p99", "utilization",
+        columns = ("load", "rate", "policy", "mean wait", f"minus {self.baseline}", *shown, "utilization",
                    "hol loss", "note")  # fmt: skip
-        table = Table(self.title, columns, tuple(rows), ("p99", "utilization", "rate", "hol loss", "p95"))
+        spare = (shown[-1], "utilization", "rate", "hol loss", *shown[:-1])
+        table = Table(self.title, columns, tuple(rows), spare)
         return table if any(row[-1] for row in rows) else table.without("note")
 
     @property

@@ -13,7 +13,8 @@ from loynes.estimators.measures import ALL_JOBS, Spread, System, Waits
 from loynes.results.base import Result, Seconds
 from loynes.results.quantity import LOG_UNIT
 from loynes.results.table import Table
-from loynes.results.tables import system_table, wait_columns
+from loynes.results.tables import shown_percentiles, system_table, wait_columns, wait_spare
+from loynes.results.tails import Tails
 from loynes.traces.units import unit_named
 
 JOB_COLUMNS = ("submit", "need", "service", "wait", "response", "recorded_wait")
@@ -69,6 +70,7 @@ class Replay(Result):
 
     command: ClassVar[str] = "replay"
     tidy_csv: ClassVar[bool] = True
+    optional: ClassVar[tuple[str, ...]] = ("exceeds", "resources", "percentiles", "tails", "recorded_tails")
     derived: ClassVar[tuple[str, ...]] = (
         "load", "method", "seed", "backend", "replicas", "threshold", "certificate", "why"
     )  # fmt: skip
@@ -99,6 +101,8 @@ class Replay(Result):
     kernel: str
     policy: str = "fcfs"
     details: dict[str, Any] = field(default_factory=dict)  # the policy's numbers, and what it believed
+    tails: Tails | None = None  # the share of jobs that wait longer than x, over x
+    recorded_tails: Tails | None = None  # the same of the waits that the log recorded
     read_seconds: Seconds = field(default=0.0, compare=False)
     # One value a job, which files of results do not keep.
     each: Annotated[dict[str, Any], Field(exclude=True)] = field(default_factory=dict, compare=False)
@@ -153,8 +157,9 @@ class Replay(Result):
             mean, *others = wait_columns(waits, self.time_unit).values()
             beside = np.nan if (log := recorded.get(name)) is None else self.in_time(log.mean)
             rows.append((name, waits.need_text, str(waits.jobs), mean, beside, *others))
-        columns = ("class", "need", "jobs", "mean wait", "recorded", "p50", "p95", "p99", "no wait", "mean response")
-        spare = ("p50", "mean response", "p99", "need", "no wait", "jobs", "p95")
+        _, *heads = wait_columns(self.overall, self.time_unit)
+        columns = ("class", "need", "jobs", "mean wait", "recorded", *heads)
+        spare = wait_spare(self.overall, "need", "no wait", "jobs", *shown_percentiles(self.overall))
         return Table(self.title, columns, tuple(rows), spare)
 
     @property

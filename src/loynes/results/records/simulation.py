@@ -10,7 +10,8 @@ from loynes.estimators.measures import ALL_JOBS, Moment, System, Waits
 from loynes.results.base import Result, SavedModel, how_sure
 from loynes.results.judged import Judged, judged_table, unmet_words
 from loynes.results.table import Table
-from loynes.results.tables import TIDY, everyone, system_table, tidy_rows, tidy_table, wait_columns
+from loynes.results.tables import TIDY, everyone, shown_percentiles, system_table, tidy_rows, tidy_table, wait_columns
+from loynes.results.tails import Tails
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -39,6 +40,7 @@ class Simulation(Result):
     details: dict[str, Any] = field(default_factory=dict)
     moments: tuple[Moment, ...] = ()
     objectives: tuple[Judged, ...] = ()  # what was asked for, and whether it is met
+    tails: Tails | None = None  # P(wait > x) over x
 
     @property
     def title(self) -> str:
@@ -55,9 +57,9 @@ class Simulation(Result):
             name: wait_columns(one, self.time_unit) | {"slowdown": self.slowdown[name]} for name, one in waits.items()
         }
         cells = tuple((name, *row.values()) for name, row in rows.items())
-        return Table(
-            self.title, ("class", *rows[ALL_JOBS]), cells, ("p50", "p99", "slowdown", "mean response", "no wait")
-        )
+        percentiles = shown_percentiles(self.overall)
+        spare = tuple(dict.fromkeys((percentiles[0], percentiles[-1], "slowdown", "mean response", "no wait")))
+        return Table(self.title, ("class", *rows[ALL_JOBS]), cells, spare)
 
     @property
     def system_summary(self) -> Table:
@@ -112,7 +114,7 @@ class Simulation(Result):
 
     @property
     def tidy(self) -> Table:
-        rows = tidy_table("", self.overall, self.classes, self.system).rows
+        rows = tidy_table("", self.overall, self.classes, self.system, self.tails).rows
         slowdowns = tidy_rows((name, "slowdown", value) for name, value in self.slowdown.items())
         over_time = tidy_rows(
             (f"time {moment.time:g}", name, value)

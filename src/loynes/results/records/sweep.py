@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
+from loynes.estimators.metrics import metric
 from loynes.results.base import Nested, Result, SavedModel, how_sure
 from loynes.results.records.evaluation import Evaluation
 from loynes.results.table import Table
-from loynes.results.tables import TIDY
+from loynes.results.tables import TIDY, asked_percentiles
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,9 @@ class Sweep(Result):
     @property
     def summary(self) -> Table:
         """A row a point."""
-        columns = (*self.vary, *self._rest, "mean wait", "p95", "p99", "no wait", "utilization", "hol loss", "method")
+        first = next((point.result.overall for point in self.points if point.result is not None), None)
+        shown = asked_percentiles(first)
+        columns = (*self.vary, *self._rest, "mean wait", *shown, "no wait", "utilization", "hol loss", "method")
         rows = []
         for point in self.points:
             config = tuple(
@@ -56,14 +59,17 @@ class Sweep(Result):
             )
             result = point.result
             if result is None:
-                rows.append((*config, *("" for _ in self._rest), *("-" for _ in range(6)), point.why.split(":")[0]))
+                rows.append(
+                    (*config, *("" for _ in self._rest), *("-" for _ in range(4 + len(shown))), point.why.split(":")[0])
+                )
                 continue
             wait, system = result.overall.wait, result.system
             rest = tuple(self.in_rate(result.rate) if name == "rate" else getattr(result, name) for name in self._rest)
-            waits = (*(self.in_time(x) for x in (wait.mean, wait.p95, wait.p99)), result.overall.no_wait)
+            percentiles = (metric(f"wait.{name}").get(result.overall) for name in shown)
+            waits = (*(self.in_time(x) for x in (wait.mean, *percentiles)), result.overall.no_wait)
             method = result.method if result.certificate else f"{result.method}, lower bound"
             rows.append((*config, *rest, *waits, system.utilization.estimate, system.hol_loss, method))
-        return Table(self.title, columns, tuple(rows), ("p99", "utilization", "method", "no wait"))
+        return Table(self.title, columns, tuple(rows), (shown[-1], "utilization", "method", "no wait"))
 
     @property
     def tidy(self) -> Table:
