@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 from loynes.estimate import Estimate
 from loynes.model.cluster import Model
-from loynes.report.words import NONE, cell
+from loynes.report.words import NONE, cell, minus
 from loynes.results.base import Result
 from loynes.results.charts.chart import Chart
 from loynes.results.charts.register import CHARTS, Register, load_modules
+from loynes.results.quantity import Quantity
 from loynes.results.table import Table
 
 
@@ -23,10 +24,13 @@ class Cell:
     ends: tuple[float, float] | None = None  # of an interval, for those who download the table
 
     @classmethod
-    def of(cls, value: Estimate | float | str | None) -> Cell:
+    def of(cls, value: Quantity | Estimate | float | str | None) -> Cell:
         """An estimate with its error, a number, or a text; a dash where there is no finite number."""
         if isinstance(value, str):
             return cls(value)
+        if isinstance(value, Quantity):  # shown with its unit, sorted and downloaded in the model's own
+            plain = cls.of(value.value)
+            return plain if plain.value is None else cls(minus(str(value)), plain.value, plain.ends)
         if isinstance(value, Estimate):
             known = math.isfinite(value.estimate)
             return cls(cell(value), value.estimate if known else None, (value.low, value.high) if known else None)

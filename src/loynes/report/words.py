@@ -41,9 +41,12 @@ def duration(seconds: float) -> str:
 
 def cell(value: Estimate) -> str:
     """An estimate in a table; a dash where it is not finite."""
-    if not math.isfinite(value.estimate):
-        return NONE
-    return shown(value).replace("-", "−") if value.estimate < 0 else shown(value)
+    return minus(shown(value)) if math.isfinite(value.estimate) else NONE
+
+
+def minus(text: str) -> str:
+    """The text of a number with a minus sign before it in place of a hyphen."""
+    return text.replace("-", "−") if text.startswith("-") else text
 
 
 def small(chance: float) -> str:
