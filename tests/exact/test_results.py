@@ -63,11 +63,11 @@ def test_tables_for_people() -> None:
     table = Table("<t>", ("a", "b"), (("<x>", 1 / 3), ("y", VALUE)))
     assert table._repr_html_() == (
         "<table><caption>&lt;t&gt;</caption><tr><th>a</th><th>b</th></tr>"
-        "<tr><td>&lt;x&gt;</td><td>0.333333</td></tr><tr><td>y</td><td>2.0 ±1.5</td></tr></table>"
+        "<tr><td>&lt;x&gt;</td><td>0.333333</td></tr><tr><td>y</td><td>2.0 [1.0, 4.0]</td></tr></table>"
     )
     lines = str(table).rstrip().splitlines()
     assert lines[0].strip() == "<t>"
-    assert lines[-1].split() == ["y", "2.0", "±1.5"]
+    assert lines[-1].split() == ["y", "2.0", "[1.0,", "4.0]"]
     assert (shown(0.25), shown(3), shown("x"), shown(math.inf)) == ("0.25", "3", "x", "inf")
     rich = Table("t", ("a", "b", "c"), (("x", "y", "one two three four five six seven"),)).to_rich()
     assert [(column.justify, column.no_wrap) for column in rich.columns] == [
