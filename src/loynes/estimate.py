@@ -22,6 +22,9 @@ Array = NDArray[np.float64]
 # Fewer values say nothing of their skewness; and no interval is extended by more than half of its half-width.
 LEAST_FOR_SKEWNESS = 16
 MOST_EXTENDED = 0.5
+# An interval is written with ± while its longer side is at most so many times the shorter one: half the width on either
+# side then puts no end off by more than a fifth of that, (1.5 - 1) / (1.5 + 1). Others show both ends.
+MOST_LOPSIDED = 1.5
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class Estimate:
         return self.estimate
 
     def __str__(self) -> str:
-        """With as many digits as the interval supports, and the half-width after it."""
+        """With as many digits as the interval supports, and after it the half-width, or both ends if lopsided."""
         return _with_half_width(self)
 
     def __format__(self, spec: str) -> str:
@@ -112,14 +115,16 @@ def _with_half_width(value: Estimate) -> str:
         return f"{centre:.4g} (at least {value.low:.4g})"
     if not math.isfinite(half) or not math.isfinite(centre):
         return f"{number_text(centre)} (no interval)"
-    if max(value.high - centre, centre - value.low) > 3.0 * min(value.high - centre, centre - value.low):
-        return f"{centre:.4g} [{value.low:.4g}, {value.high:.4g}]"
-    # Two digits of the half-width, and the estimate to the same place: no digit is printed that is only noise.
+    # Two digits of the half-width, and all else to the same place: no digit is printed that is only noise.
     decimals = 1 - math.floor(math.log10(half))
+    spec, of_half = f".{max(decimals, 0)}f", f".{max(decimals, 0)}f"
     if max(abs(centre), half) >= 1e7 or decimals > 8:
         digits = 2 + max(0, math.floor(math.log10(max(abs(centre), half)) - math.log10(half)))
-        return f"{centre:.{min(digits, 12)}g} ±{half:.2g}"
-    return f"{centre:.{max(decimals, 0)}f} ±{half:.{max(decimals, 0)}f}"
+        spec, of_half = f".{min(digits, 12)}g", ".2g"
+    above, below = value.high - centre, centre - value.low
+    if max(above, below) > MOST_LOPSIDED * min(above, below):
+        return f"{centre:{spec}} [{value.low:{spec}}, {value.high:{spec}}]"
+    return f"{centre:{spec}} ±{half:{of_half}}"
 
 
 def student(confidence: float, count: int) -> float:

@@ -64,7 +64,7 @@ def test_tables_for_people() -> None:
     table = Table("<t>", ("a", "b"), (("<x>", 1 / 3), ("y", VALUE)))
     html = (
         '<table class="numbers"><caption>&lt;t&gt;</caption><thead><tr><th>a</th><th>b</th></tr></thead>'
-        "<tbody><tr><td>&lt;x&gt;</td><td>0.333333</td></tr><tr><td>y</td><td>2.0 ±1.5</td></tr></tbody></table>"
+        "<tbody><tr><td>&lt;x&gt;</td><td>0.333333</td></tr><tr><td>y</td><td>2.0 [1.0, 4.0]</td></tr></tbody></table>"
     )
     assert table.to_html() == html
     assert table._repr_html_().endswith(f"</style>{html}</div>")
@@ -72,7 +72,7 @@ def test_tables_for_people() -> None:
     assert '<td class="sentence">' in Table("t", ("a", "b"), (("x", "a b c d e f g"),)).to_html()
     lines = str(table).rstrip().splitlines()
     assert lines[0].strip() == "<t>"
-    assert lines[-1].split() == ["y", "2.0", "±1.5"]
+    assert lines[-1].split() == ["y", "2.0", "[1.0,", "4.0]"]
     assert (shown(0.25), shown(3), shown("x"), shown(math.inf)) == ("0.25", "3", "x", "inf")
     rich = Form.of(Table("t", ("a", "b", "c"), (("x", "y", "one two three four five six seven"),))).to_rich()
     assert [column.justify for column in rich.columns] == ["left", "right", "left"]  # sentences

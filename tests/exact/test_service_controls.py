@@ -1,4 +1,4 @@
-"""Controls of mean waits: the sums are those of the jobs as they are drawn, and the regression is the textbook's."""
+"""Controls of mean waits: sums are those of the jobs as they are drawn, and the standard error is the jackknife's."""
 
 from __future__ import annotations
 
@@ -43,19 +43,29 @@ def test_sums_are_those_of_the_jobs() -> None:
     assert controls.deviations == pytest.approx(expected, rel=1e-10)
 
 
-def test_a_regression_is_the_textbook_s() -> None:
-    """Mean and standard error of what comes out are the intercept and its standard error; few replicas stay as are."""
+def test_a_regression_s_error_is_the_jackknife_s() -> None:
+    """Mean and standard error of what comes out are the intercept, and what leaving out each replica makes of it."""
     rng = np.random.default_rng(3)
     controls = rng.normal(size=(40, 2)) * [1.0, 1e4] + [0.1, 0.0]
-    values = 3.0 + controls @ [2.0, -1e-4] + rng.normal(size=40)
-    design = np.hstack([np.ones((40, 1)), controls])
-    inner = np.linalg.inv(design.T @ design)
-    fit = inner @ design.T @ values
-    residual = values - design @ fit
+    values = 3.0 + controls @ [2.0, -1e-4] + rng.normal(size=40) * np.abs(controls[:, 0])
     found = regressed(values, controls)
-    assert found.mean() == pytest.approx(fit[0], rel=1e-9)
-    error = np.sqrt(residual @ residual / 37 * inner[0, 0])
+    assert found.mean() == pytest.approx(_intercept(values, controls), rel=1e-9)
+    without = np.array([_intercept(np.delete(values, i), np.delete(controls, i, axis=0)) for i in range(40)])
+    error = np.sqrt(39 / 40 * np.sum((without - without.mean()) ** 2))
     assert found.std(ddof=1) / np.sqrt(40) == pytest.approx(error, rel=1e-9)
+
+
+def test_without_enough_replicas_values_stay_as_they_are() -> None:
+    rng = np.random.default_rng(4)
+    values, controls = rng.normal(size=40), rng.normal(size=(40, 2))
     few = LEAST_PER_CONTROL * 3 - 1
     assert np.array_equal(regressed(values[:few], controls[:few]), values[:few])
     assert np.array_equal(regressed(values, None), values)
+    # What one replica alone has seen says nothing of the others.
+    controls[:, 1] = np.where(np.arange(40) == 7, 5.0, -0.1)
+    assert np.array_equal(regressed(values, controls), values)
+
+
+def _intercept(values: np.ndarray, controls: np.ndarray) -> float:
+    design = np.hstack([np.ones((len(values), 1)), controls])
+    return float(np.linalg.solve(design.T @ design, design.T @ values)[0])

@@ -31,6 +31,8 @@ from loynes.model.cluster import Model
 
 # Replicas for each number of a regression, at least.
 LEAST_PER_CONTROL = 8
+# A replica with less than this part of its value free lies on the line whatever it saw: without it there is no line.
+LEAST_FREEDOM = 1e-9
 
 
 def overall_wait(tally: Tally, needs: Needs, confidence: float, controls: Array | None = None) -> Estimate:
@@ -39,21 +41,26 @@ def overall_wait(tally: Tally, needs: Needs, confidence: float, controls: Array 
 
 
 def regressed(values: Array, controls: Array | None) -> Array:
-    """Values of independent replicas, one row each, without what controls of expectation 0 explain of them.
+    """Values of independent replicas, without what controls of expectation 0 explain of them.
 
-    The mean of what comes out is the intercept of a linear regression, and its standard error, as of independent
-    values, that of the intercept: deviations are stretched for the freedom that the regression took, and for how far
-    the controls were off on average.
+    The mean of what comes out is the intercept of a linear regression. How far a value lies from it says how far the
+    intercept moves if its replica is left out, times one less than their number: centred pseudo-values (Tukey 1958),
+    whose standard error, as of independent values, is the jackknife's. The textbook's standard error takes all replicas
+    to be equally noisy, and would be too short: one that has met a very long service has the largest control, so that
+    it draws the line to itself, and much the most noise around the line.
     """
-    if controls is None or len(values) < LEAST_PER_CONTROL * (1 + controls.shape[1]):
+    rows = len(values)
+    if controls is None or rows < LEAST_PER_CONTROL * (1 + controls.shape[1]):
         return values
     spread = controls.std(axis=0)
-    design = np.hstack([np.ones((len(values), 1)), (controls / np.where(spread > 0, spread, 1.0))[:, spread > 0]])
-    inverse = np.linalg.pinv(design)
-    left = values - design[:, 1:] @ (inverse[1:] @ values)
-    mean, rows = left.mean(axis=0), len(values)
-    stretch = math.sqrt((rows - 1) / (rows - design.shape[1]) * rows * float(inverse[0] @ inverse[0]))
-    return np.asarray(mean + stretch * (left - mean))
+    design = np.hstack([np.ones((rows, 1)), controls[:, spread > 0] / spread[spread > 0]])
+    inverse = np.linalg.pinv(design, rcond=1e-12)
+    fit = inverse @ values
+    freedom = 1.0 - np.einsum("rc,cr->r", design, inverse)  # of each replica, to be off the line
+    if freedom.min() < LEAST_FREEDOM:
+        return values
+    moves = (rows - 1) * inverse[0] * (values - design @ fit) / freedom
+    return np.asarray(fit[0] + moves - moves.mean())
 
 
 def measures(
