@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 # Wide enough that no column is folded when output goes to a file or a pipe.
 PLAIN_WIDTH = 160
+# More rows than these are for files: nobody reads them, and laying them out would take longer than the answer.
+MOST_ROWS = 500
 
 
 def tables(*shown: Table) -> None:
@@ -25,11 +28,14 @@ def tables(*shown: Table) -> None:
     console = Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH, highlight=False)
     wide = Console(width=10_000)  # a console measures no more than its own width
     for table in shown:
-        hidden = []
+        hidden, left_out = [], len(table.rows) - MOST_ROWS
+        table = replace(table, rows=table.rows[:MOST_ROWS])
         while table.spare and wide.measure(table.to_rich()).maximum > console.width:
             hidden.append(table.spare[0])
             table = table.without(table.spare[0])
         console.print(table.to_rich())
+        if left_out > 0:
+            console.print(f"[dim]and {left_out} more rows, which --json shows and files (-o) have[/dim]")
         if hidden:
             console.print(f"[dim]not shown for lack of width: {', '.join(hidden)}[/dim]")
 

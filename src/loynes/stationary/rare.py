@@ -34,6 +34,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,36 +68,52 @@ class RareServices:
         return block * (math.log1p(float(probability @ np.expm1(self.of_class))) + self.of_job)
 
 
+class _Rare(NamedTuple):
+    """What a sample of so many jobs sees too rarely, or not at all: values and probabilities, class after class."""
+
+    unseen: NDArray[np.bool_]  # by class
+    first: NDArray[np.int64]  # of each class, and where the last one ends
+    value: Array
+    weight: Array
+    longest: float  # service that is not rare
+
+
 class RareLaws:
     """The services of a table, as far as they may be rare: made once, asked for many theta."""
 
     def __init__(self, table: JobTable) -> None:
         self._table, self._probability = table, class_probabilities(table)
         self._laws = UpperCells(table, np.arange(len(table.need)))
+        self._rare = lru_cache(maxsize=1)(self._find)
 
     def at(self, theta: float, jobs: float, spread: float = 0.0) -> RareServices:
         """The factors, for a sample of so many jobs in all, in blocks that start from entries so far apart."""
-        unseen = jobs * self._probability <= RARE
-        costs, moments, longest = np.zeros(len(unseen)), np.zeros(len(unseen)), spread
+        rare = self._rare(jobs)
+        powers = np.expm1(np.minimum(theta * rare.value, LARGEST))
+        ends = zip(rare.first[:-1].tolist(), rare.first[1:].tolist(), strict=True)
+        sums = np.array([float(rare.weight[a:b] @ powers[a:b]) for a, b in ends])
+        costs, moments = np.where(rare.unseen, 0.0, sums), np.where(rare.unseen, sums + 1.0, 0.0)
+        of_job = _of_unseen(
+            self._table, self._probability, rare.unseen, moments, theta * max(spread, rare.longest)
+        )  # fmt: skip
+        return RareServices(np.log1p(costs), of_job)
+
+    def _find(self, jobs: float) -> _Rare:
+        unseen, longest = jobs * self._probability <= RARE, 0.0
+        values, weights = [], []
         for c, (value, weight) in enumerate(zip(self._laws.value, self._laws.weight, strict=True)):
-            if unseen[c]:
-                moments[c] = float(weight @ _powers(theta, value)) + 1.0
-                continue
-            # From the longest down, as many as are rare; the last cell of them is rare in part.
-            rare = RARE / (jobs * self._probability[c])
-            above = np.cumsum(weight[::-1])
-            last = min(int(np.searchsorted(above, rare)), len(above) - 1)
-            kept = weight[::-1][: last + 1].copy()
-            kept[-1] = min(rare - (above[last] - kept[-1]), kept[-1])
-            costs[c] = float(kept @ _powers(theta, value[::-1][: last + 1]))
-            longest = max(longest, float(value[::-1][last]))
-        return RareServices(
-            np.log1p(costs), _of_unseen(self._table, self._probability, unseen, moments, theta * longest)
-        )
-
-
-def _powers(theta: float, value: Array) -> Array:
-    return np.expm1(np.minimum(theta * value, LARGEST))
+            if not unseen[c]:
+                # From the longest down, as many as are rare; the last cell of them is rare in part.
+                rare = RARE / (jobs * self._probability[c])
+                above = np.cumsum(weight[::-1])
+                last = min(int(np.searchsorted(above, rare)), len(above) - 1)
+                value, weight = value[::-1][: last + 1], weight[::-1][: last + 1].copy()
+                weight[-1] = min(rare - (above[last] - weight[-1]), weight[-1])
+                longest = max(longest, float(value[last]))
+            values.append(value)
+            weights.append(weight)
+        first = np.cumsum([0, *map(len, values)])
+        return _Rare(unseen, first, np.concatenate(values), np.concatenate(weights), longest)
 
 
 def _of_unseen(table: JobTable, probability: Array, unseen: NDArray[np.bool_], moments: Array, spread: float) -> float:

@@ -46,7 +46,7 @@ def cheap_threshold(model: Model) -> tuple[float, str] | None:
     formula = closed.threshold(model)
     if formula is not None:
         return formula.value, formula.name
-    stages = Stages.of(model)
+    stages = Stages.of(model, CHEAP_STATES)
     if isinstance(stages, str) or chain_size(stages) > CHEAP_STATES:
         return None
     states = Blocked.of(Crews.of(stages))
