@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from loynes.model.cluster import Model
 from loynes.model.laws import Deterministic, Exponential
 
-
 Array = NDArray[np.float64]
 
 # Up to so many servers, jobs that fit together are counted one by one.

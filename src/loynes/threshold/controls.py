@@ -86,7 +86,7 @@ class Mix:
     def conflicts_of(self, job_class: int) -> NDArray[np.bool_]:
         """[other]: they do not fit on the servers together, and the other's service has a finite variance."""
         together = self.taken[job_class] + self.taken > self.units
-        return together.any(axis=1) & self._tame & (np.arange(len(self.need)) != job_class)
+        return np.asarray(together.any(axis=1) & self._tame & (np.arange(len(self.need)) != job_class))
 
     @cached_property
     def blocking(self) -> NDArray[np.int64]:
