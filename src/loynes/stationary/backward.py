@@ -21,6 +21,8 @@ from loynes.kernels.engine import Backward, Engine, Ints, SampleState, Sampling,
 from loynes.kernels.reference import BLOCK
 
 LONGEST = 1 << 30
+# So many classes are very many, and the first length is then at most so long for the rarest of them.
+MANY_CLASSES, FEW_OF_MANY = 1024, 2.0**16
 
 
 @dataclass(frozen=True)
@@ -41,10 +43,12 @@ def initial_length(table: JobTable) -> int:
     """A power of two blocks in which the rarest class, or branch of one's law, is expected four times.
 
     Shorter starts agree too soon: if the rare big job is missing from both M_n and M_2n, they are equal and wrong. So
-    they would be, in a cycle, without its busy hours: it is at least a whole one.
+    they would be, in a cycle, without its busy hours: it is at least a whole one. Of thousands of classes each brings
+    little, and the rarest least: they are not waited for.
     """
     cycle = table.arrivals.time[table.arrivals.phases] if table.arrivals.process == PERIODIC else 0.0
-    wanted = min(max(4.0 / rarest(table), 2.0 * table.servers, BLOCK, cycle), 2.0**22)
+    often = min(4.0 / rarest(table), FEW_OF_MANY if len(table.need) > MANY_CLASSES else math.inf)
+    wanted = min(max(often, 2.0 * table.servers, BLOCK, cycle), 2.0**22)
     return BLOCK << max(0, math.ceil(math.log2(wanted / BLOCK)))
 
 

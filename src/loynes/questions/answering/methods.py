@@ -25,7 +25,7 @@ from loynes.kernels.shape import step_cost
 from loynes.kernels.tally import BINS, Tally, sum_of
 from loynes.model import Model
 from loynes.questions.answering.thresholds import JudgedRate
-from loynes.stationary.backward import Samples, backward_samples, initial_length
+from loynes.stationary.backward import MANY_CLASSES, Samples, backward_samples, initial_length
 from loynes.stationary.certificate import Certificate, NoCertificate
 from loynes.stationary.forward import Chains
 from loynes.stationary.long_services import enough_jobs, far_reaching
@@ -47,6 +47,7 @@ FIRST_SAMPLES = 2_000
 LEAST_OBSERVED = 4_096
 # How often a run should see the rarest class, or branch of a law.
 OFTEN = 30
+OF_MANY_CLASSES = 3e7  # jobs to see them among, at most, where classes are very many
 # How often the long services that bring a part of the second moment of the work: so many times the precision, at most
 # so much. What longer ones bring is left to the controls.
 LONG_SEEN, LONG_PART, MOST_PART = 10, 3.0, 0.1
@@ -240,6 +241,8 @@ class Methods:
         controls = self._controls(replicas, begin, places)
         # Whatever is rare must have been seen, or the replicas agree on a world without it.
         least = OFTEN / rarest(self.table)
+        if len(self.table.need) > MANY_CLASSES:
+            least = min(least, OF_MANY_CLASSES)  # else the rarest of thousands would say how long a run is
         if controls is not None and self.model.highest_moment > 3:
             # Nor may the long services be missing that bring as much of the mean wait as it is to be known to.
             least = max(least, enough_jobs(self.table, min(LONG_PART * self.q.precision, MOST_PART), LONG_SEEN))
