@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 
 from loynes.estimate import Estimate, half_width, mean_of, probability_from, skewness_extension, student, variance_from
 from loynes.estimators.measures import PERCENTILES, Measures, Spread, Waits, system_of
-from loynes.inputs.tables import Needs
+from loynes.inputs.tables import MANY_CLASSES, Needs
 from loynes.kernels.tally import Tally, bin_edges
 from loynes.model.cluster import Model
 
@@ -72,10 +73,10 @@ def measures(
 
     Means are regressed on controls, if there are any.
 
-    Quickly: without the percentiles of responses, which take longest.
+    Quickly, or of very many classes: without the percentiles of responses, which take longest.
     """
     waits = _waits_of(needs, tally, confidence)
-    waits.quickly, waits.controls = quickly, controls
+    waits.quickly, waits.controls = quickly or len(model.classes) > MANY_CLASSES, controls
     if responses is not None:
         waits.responses = _waits_of(needs, responses, confidence)
     classes = {c.label: waits.of(model, {position: 1.0}, exceeds) for position, c in enumerate(model.classes)}
@@ -139,6 +140,7 @@ class _Waits:
         self.needs, self.first, self.second = needs, first, second
         self.histogram, self.confidence, self.quickly = histogram, confidence, False
         self.controls: Array | None = None  # of expectation 0, by replica
+        self._known: dict[bytes, Waits] = {}
         self.responses: _Waits | None = None  # seen, where they do not follow from waits and services apart
 
     def spread(self, weight: Array) -> Spread:
@@ -152,9 +154,8 @@ class _Waits:
         confidence = self.confidence
         weight, cross, service_1, service_2 = mixture_of(model, self.needs, share)
         first, second = self.first @ weight, self.second @ weight
-        mean = mean_of(regressed(first, self.controls), confidence).within(0.0, math.inf)
-        if mean.high == 0.0:
-            mean = Estimate(0.0, 0.0, math.inf)  # nobody was seen to wait, which is no proof that nobody does
+        seen_waits = self._of_needs(weight, exceeds)
+        mean = seen_waits.wait.mean
         response_2 = second + self.first @ cross + service_2
         finite = math.isfinite(service_2)
         variance = variance_from(first + service_1, response_2, confidence) if finite else Estimate.exact(math.inf)
@@ -166,12 +167,24 @@ class _Waits:
             percentiles = [Estimate(math.nan, 0.0, math.inf)] * len(PERCENTILES)
         else:
             percentiles = self._response_percentiles(model, share)
-        return Waits(
-            wait=Spread(mean, variance_from(first, second, confidence), *self._wait_percentiles(weight)),
-            response=Spread(mean.shifted(service_1), variance, *percentiles),
-            no_wait=probability_from(self.histogram.zero @ weight, len(self.histogram.zero), confidence),
-            exceeds={x: self._tail(weight, x) for x in exceeds},
-        )
+        return replace(seen_waits, response=Spread(mean.shifted(service_1), variance, *percentiles))
+
+    def _of_needs(self, weight: Array, exceeds: tuple[float, ...]) -> Waits:
+        """Waits of a mixture of needs, the same for all classes of a need; the response is not known here."""
+        key = weight.tobytes()
+        if key not in self._known:
+            first, second = self.first @ weight, self.second @ weight
+            mean = mean_of(regressed(first, self.controls), self.confidence).within(0.0, math.inf)
+            if mean.high == 0.0:
+                mean = Estimate(0.0, 0.0, math.inf)  # nobody was seen to wait, which is no proof that nobody does
+            wait = Spread(mean, variance_from(first, second, self.confidence), *self._wait_percentiles(weight))
+            self._known[key] = Waits(
+                wait=wait,
+                response=wait,
+                no_wait=probability_from(self.histogram.zero @ weight, len(self.histogram.zero), self.confidence),
+                exceeds={x: self._tail(weight, x) for x in exceeds},
+            )
+        return self._known[key]
 
     def _tail(self, weight: Array, x: float) -> Estimate:
         """P(wait > x): part of x's own bin for the estimate, none of it for the low end, all of it for the high end."""

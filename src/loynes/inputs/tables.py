@@ -27,6 +27,8 @@ EXPONENTIAL, PARETO, BOUNDED_PARETO, DETERMINISTIC, UNIFORM, WEIBULL, TABLE, PIE
 TABLE_EDGE = 37.0
 TABLE_CELLS = 2048
 TABLE_STEP = 2.0 * TABLE_EDGE / TABLE_CELLS
+# More classes than these are very many: each of them brings little, and nothing that is dear is done for each.
+MANY_CLASSES = 1024
 # What tables may take, and how many are made together.
 MOST_BYTES = 2 << 30
 TOGETHER = 16

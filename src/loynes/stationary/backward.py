@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from loynes.errors import SamplingError
 from loynes.inputs.arrivals import PERIODIC
 from loynes.inputs.philox import STREAM_STATIONARY
-from loynes.inputs.tables import JobTable, rarest
+from loynes.inputs.tables import MANY_CLASSES, JobTable, rarest
 from loynes.kernels.engine import Backward, Engine, Ints, SampleState, Sampling, sample_steps, whole_blocks
 from loynes.kernels.reference import BLOCK
 
 LONGEST = 1 << 30
-# So many classes are very many, and the first length is then at most so long for the rarest of them.
-MANY_CLASSES, FEW_OF_MANY = 1024, 2.0**16
+# The first length is at most so long for the rarest of very many classes.
+FEW_OF_MANY = 2.0**16
 
 
 @dataclass(frozen=True)

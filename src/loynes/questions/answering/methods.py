@@ -18,14 +18,14 @@ from loynes.estimators.measures import Measures, bracket
 from loynes.estimators.workloads import SampledWaits
 from loynes.execution.context import Context
 from loynes.inputs.philox import STREAM_PILOT
-from loynes.inputs.tables import JobTable, Needs, job_table, needs_of, rarest
+from loynes.inputs.tables import MANY_CLASSES, JobTable, Needs, job_table, needs_of, rarest
 from loynes.kernels.cpu.threads import cores
 from loynes.kernels.engine import Array, Engine, Ints
 from loynes.kernels.shape import step_cost
 from loynes.kernels.tally import BINS, Tally, sum_of
 from loynes.model import Model
 from loynes.questions.answering.thresholds import JudgedRate
-from loynes.stationary.backward import MANY_CLASSES, Samples, backward_samples, initial_length
+from loynes.stationary.backward import Samples, backward_samples, initial_length
 from loynes.stationary.certificate import Certificate, NoCertificate
 from loynes.stationary.forward import Chains
 from loynes.stationary.long_services import enough_jobs, far_reaching
@@ -402,6 +402,11 @@ class Methods:
             texts += (
                 f"the rarest class, or branch of a law, is expected only {expected:.2g} times in {outcome.jobs:.3g} "
                 "jobs: what it causes may be missing from these intervals",
+            )
+        if len(self.table.need) > MANY_CLASSES:
+            texts += (
+                f"percentiles of responses are left out: {len(self.table.need)} classes are too many to find them for "
+                "each",
             )
         if not self.q.samples and wait.estimate > 0 and self._excess(wait) > 1:
             texts += (
