@@ -26,6 +26,7 @@ from loynes.execution.context import Context
 from loynes.inputs.philox import STREAM_MAJORANT, STREAM_MAJORANT_CHECK
 from loynes.inputs.tables import job_table, needs_of
 from loynes.kernels.reference import BLOCK
+from loynes.kernels.shape import step_cost
 from loynes.model.arrivals import Periodic, Sessions
 from loynes.model.cluster import Model
 from loynes.stationary.block_bounds import Gaps
@@ -52,6 +53,8 @@ RARE_PART = 0.5
 LONG_BLOCK = 4096
 # What the heights of the judging blocks may take.
 MOST_BYTES = 1 << 30
+# Nanoseconds that a usual job takes.
+USUAL_COST = 30.0
 # From this length on a block tells how long it would have to be; so many times more jobs than there are is hopeless.
 TELLING, HOPELESS = 1024, 4.0
 # A theta that is so small a part of one over the spread of Y is a matter of rounding.
@@ -71,12 +74,15 @@ def unbounded(model: Model) -> str | None:
 
 
 def certify(
-    model: Model, rate: float, threshold: Estimate, *, seed: int, max_jobs: float, context: Context
+    model: Model, rate: float, threshold: Estimate, *, seed: int, max_jobs: float | None, context: Context
 ) -> Certificate | NoCertificate:
-    """Block length and theta for a model at a rate, or why there is none."""
+    """Block length and theta for a model at a rate, or why there is none; max_jobs None: as many as is usual."""
     why = unbounded(model)
     if why is not None:
         return NoCertificate(why)
+    if max_jobs is None:
+        # No longer than usual jobs take: about a minute on two cores.
+        max_jobs = context.engine.most_jobs * min(1.0, USUAL_COST / step_cost(job_table(model, rate)))
     least = BLOCK * (CHOOSING + JUDGING)
     if max_jobs < least:
         return NoCertificate(f"max-jobs {max_jobs:g} is too small to look for one: it takes at least {least}")
@@ -152,11 +158,8 @@ class _Blocks:
         """Blocks of the same length, in one."""
         if len(parts) == 1:
             return parts[0]
-        rise, heights = (
-            np.concatenate([part.rise for part in parts]),
-            Heights.together([part.heights for part in parts]),
-        )
-        return replace(parts[0], rise=rise, heights=heights)
+        rise = np.concatenate([part.rise for part in parts])
+        return replace(parts[0], rise=rise, heights=Heights.together([part.heights for part in parts]))
 
     def rare(self, blocks: int, theta: float) -> RareServices:
         """What services too rare for so many blocks can add."""
@@ -183,8 +186,8 @@ class _Search:
         if not self.max_jobs < jobs < math.inf:
             return ""
         return (
-            f" (blocks of about {self._needed[-1]:.2g} jobs would be needed, {jobs:.2g} jobs in all, and max-jobs is "
-            f"{self.max_jobs:.2g})"
+            f" (blocks of about {self._needed[-1]:.2g} jobs would be needed, {jobs:.2g} jobs in all; at most "
+            f"{self.max_jobs:.2g} are spent on it, see --max-jobs)"
         )
 
     def choices(self) -> Iterator[tuple[int, float, tuple[float, ...]]]:

@@ -129,6 +129,7 @@ class Methods:
         """Chains from below and from above; forward chains, a lower bound, where nothing bounds from above."""
         certificate = self._certify()
         if isinstance(certificate, NoCertificate):
+            self.context.notice(f"no certificate, a lower bound follows: {certificate.why}")
             return self._uncertified(self.forward(replicas, burn_in), certificate)
         if burn_in is None:
             self.context.progress(0.0, "pilot: how long the two chains take to meet")
@@ -314,6 +315,7 @@ class Methods:
         """Backward sandwich; backward samples, a lower bound, where nothing bounds from above."""
         bound = within_reach(self.model, self.table, self._certify(), delta)
         if isinstance(bound, NoCertificate):
+            self.context.notice(f"no certificate, a lower bound follows: {bound.why}")
             return self._uncertified(self.backward(1, None), bound)
         certificate = replace(bound, distance=Estimate(0.0, 0.0, delta))
 
@@ -370,7 +372,12 @@ class Methods:
     def _certify(self) -> Certificate | NoCertificate:
         self.context.progress(0.0, "certificate: what bounds the workload from above")
         return certify(
-            self.model, self.rate, self.judged.threshold, seed=self.q.seed, max_jobs=self.max_jobs, context=self.context
+            self.model,
+            self.rate,
+            self.judged.threshold,
+            seed=self.q.seed,
+            max_jobs=self.q.max_jobs,
+            context=self.context,
         )
 
     def _uncertified(self, outcome: Outcome, none: NoCertificate) -> Outcome:
