@@ -26,7 +26,7 @@ from loynes.execution.context import Context
 from loynes.inputs.philox import STREAM_MAJORANT, STREAM_MAJORANT_CHECK
 from loynes.inputs.tables import job_table, needs_of
 from loynes.kernels.reference import BLOCK
-from loynes.kernels.shape import step_cost
+from loynes.kernels.shape import usual_jobs
 from loynes.model.arrivals import Periodic, Sessions
 from loynes.model.cluster import Model
 from loynes.stationary.block_bounds import Gaps
@@ -82,7 +82,7 @@ def certify(
         return NoCertificate(why)
     if max_jobs is None:
         # No longer than usual jobs take: about a minute on two cores.
-        max_jobs = context.engine.most_jobs * min(1.0, USUAL_COST / step_cost(job_table(model, rate)))
+        max_jobs = usual_jobs(context.engine.most_jobs, job_table(model, rate), USUAL_COST)
     least = BLOCK * (CHOOSING + JUDGING)
     if max_jobs < least:
         return NoCertificate(f"max-jobs {max_jobs:g} is too small to look for one: it takes at least {least}")
