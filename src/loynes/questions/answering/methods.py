@@ -21,7 +21,7 @@ from loynes.inputs.philox import STREAM_PILOT
 from loynes.inputs.tables import MANY_CLASSES, JobTable, Needs, job_table, needs_of, rarest
 from loynes.kernels.cpu.threads import cores
 from loynes.kernels.engine import Array, Engine, Ints
-from loynes.kernels.shape import step_cost
+from loynes.kernels.shape import step_cost, usual_jobs
 from loynes.kernels.tally import BINS, Tally, sum_of
 from loynes.model import Model
 from loynes.questions.answering.thresholds import JudgedRate
@@ -109,7 +109,7 @@ class Methods:
 
     @property
     def max_jobs(self) -> float:
-        return self._engine.most_jobs if self.q.max_jobs is None else self.q.max_jobs
+        return usual_jobs(self._engine.most_jobs, self.table) if self.q.max_jobs is None else self.q.max_jobs
 
     @cached_property
     def table(self) -> JobTable:
@@ -371,14 +371,8 @@ class Methods:
 
     def _certify(self) -> Certificate | NoCertificate:
         self.context.progress(0.0, "certificate: what bounds the workload from above")
-        return certify(
-            self.model,
-            self.rate,
-            self.judged.threshold,
-            seed=self.q.seed,
-            max_jobs=self.q.max_jobs,
-            context=self.context,
-        )
+        options: dict[str, Any] = {"seed": self.q.seed, "max_jobs": self.q.max_jobs, "context": self.context}
+        return certify(self.model, self.rate, self.judged.threshold, **options)
 
     def _uncertified(self, outcome: Outcome, none: NoCertificate) -> Outcome:
         text = f"no certificate, a lower bound only: {none.why}; the {outcome.method} method starts empty"
