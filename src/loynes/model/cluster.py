@@ -360,14 +360,16 @@ def _with_names(classes: tuple[JobClass, ...]) -> tuple[JobClass, ...]:
     twice = sorted(name for name, times in Counter(given).items() if times > 1)
     if twice:
         raise ValueError(f"classes: names must differ, {twice[0]!r} is used twice")
-    taken = set(given)
+    taken, numbers = set(given), Counter[str]()  # the last number that was tried after a label
     named = []
     for job_class in classes:
         if job_class.name is None:
-            name, n = job_class.label, 1
+            label = name = job_class.label
+            n = max(numbers[label], 1)
             while name in taken:
                 n += 1
-                name = f"{job_class.label}-{n}"
+                name = f"{label}-{n}"
+            numbers[label] = n
             taken.add(name)
             job_class = job_class.model_copy(update={"name": name})
         named.append(job_class)

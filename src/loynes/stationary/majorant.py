@@ -144,11 +144,15 @@ class _Blocks:
     laws: RareLaws
     spread: float  # of the entries that a block starts from
 
+    @cached_property
+    def controls(self) -> Array:
+        return self.heights.controls(self.mix)
+
     def log_mgf(self, theta: float, sure: float, log_factor: Array | float = 0.0) -> Estimate:
         """ln E[exp(theta Y) x factor], with an interval each end of which is `sure`."""
         centre = float(np.mean(self.rise))
         values = np.exp(theta * (self.rise - centre) + log_factor)
-        mean = regressed_mean(values, self.heights.controls(self.mix), 2.0 * sure - 1.0).estimate
+        mean = regressed_mean(values, self.controls, 2.0 * sure - 1.0).estimate
         high = mean.high + max(skewness_extension(values, 2.0 * sure - 1.0), 0.0) * mean.half_width
         logs = (math.log(x) if x > 0 else -math.inf for x in (mean.estimate, mean.low, high))
         return Estimate(*(theta * centre + x for x in logs))
@@ -244,7 +248,7 @@ class _Search:
             self.context.progress(0.0, f"certificate: trying blocks of {block} jobs")
             piles.extend(block)
             blocks = self._blocks(piles, profile)
-            rise = regressed_mean(blocks.rise, blocks.heights.controls(piles.mix), 0.5).estimate.estimate
+            rise = regressed_mean(blocks.rise, blocks.controls, 0.5).estimate.estimate
             time = block * (1.0 / rate - self.gaps.allowance)
             drift = time - rise
             spare = time - block / self.threshold.estimate

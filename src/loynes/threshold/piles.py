@@ -121,10 +121,10 @@ class Heights:
     def plain_controls(self, mix: Mix) -> Array:
         """Only class counts and services: also of expectation 0 at a stopping time (Wald)."""
         jobs = self.count.sum(axis=1, keepdims=True)
+        counts = (self.count - jobs * mix.probability) / self.length
+        services = (self.service - self.count * mix.mean) / self.length
         counted, weighed = (chosen[self.often(mix, chosen)] for chosen in (mix.counted, mix.weighed))
-        counts = (self.count[:, counted] - jobs * mix.probability[counted]) / self.length
-        services = (self.service[:, weighed] - self.count[:, weighed] * mix.mean[weighed]) / self.length
-        return np.hstack([counts, services])
+        return np.hstack([counts[:, counted], services[:, weighed]])
 
     def often(self, mix: Mix, classes: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which of the classes all replicas together see often enough for a regression not to hang on a few of them."""
