@@ -1,8 +1,9 @@
-"""Very many classes, very many servers, rates close to the threshold: the same answers, or a plain word, at little cost."""
+"""Very many classes or servers, rates close to the threshold: the same answers, or a plain word, at little cost."""
 
 from __future__ import annotations
 
 import math
+import warnings
 from fractions import Fraction
 from typing import Any
 
@@ -63,10 +64,9 @@ def test_a_chain_of_many_servers_is_counted_at_once_and_declined_with_its_size()
 
 def test_more_stages_than_states_are_declined_before_their_matrix_is_made() -> None:
     model = many(20_000)
-    assert (
-        Stages.of(model, 5_000)
-        == "services have more than 5000 stages together, and the saturated chain as many states"
-    )
+    why = Stages.of(model, 5_000)
+    assert why == "services have more than 5000 stages together, and the saturated chain as many states"
+    assert [c.label for c in model.classes[:3]] == ["need-1", "need-1-2", "need-1-3"]
     assert "yes" in loynes.check(model).methods["sandwich"]
 
 
@@ -123,8 +123,10 @@ def test_no_certificate_near_the_threshold_is_foreseen_and_said_at_once() -> Non
     assert "would be needed" in none.why
     assert "--max-jobs" in none.why
     assert watcher.jobs < 0.1 * most
-    with pytest.warns(LoynesWarning, match="a lower bound only"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LoynesWarning)
         answer = loynes.evaluate("five-class-exponential", **options)
+    assert any("a lower bound only" in text for text in answer.warnings)
     assert answer.method == "forward"
     assert none.why in watcher.notices[0]
 
