@@ -183,7 +183,7 @@ def waited_for(mix: Mix, blocker: int, jobs: Jobs) -> float:
     for job_class, service in zip(jobs.job_class, jobs.service, strict=True):
         if job_class == blocker:
             total, since = total + max(since), [0.0]
-        elif mix.conflict[blocker, job_class]:
+        elif mix.conflicts_of(blocker)[job_class]:
             since.append(service)
     return total
 

@@ -6,6 +6,7 @@ import json
 import shutil
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,21 +19,25 @@ if TYPE_CHECKING:
     from loynes.results.base import Result
 
 SAMPLES = (".parquet", ".csv")
+# More rows than these are for files: nobody reads them, and laying them out would take longer than the answer.
+MOST_ROWS = 500
 
 
 def tables(*shown: Table) -> None:
     """On a terminal in the width it has; a file or a pipe has every column."""
-    if not sys.stdout.isatty():
-        for table in shown:
-            print(table)
-        return
     from rich.console import Console
 
     from loynes.results.layout import show
 
-    console = Console(highlight=False)
+    console = Console(highlight=False) if sys.stdout.isatty() else None
     for table in shown:
-        show(table, console)
+        some = replace(table, rows=table.rows[:MOST_ROWS])
+        if console is None:
+            print(some)
+        else:
+            show(some, console)
+        if len(some.rows) < len(table.rows):
+            print(f"and {len(table.rows) - MOST_ROWS} more rows, which --json shows and files (-o) have")
 
 
 def _wrapped(line: str) -> str:

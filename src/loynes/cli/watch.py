@@ -71,6 +71,10 @@ class Watch:
             self.jobs += jobs
         self.show()
 
+    def notice(self, text: str) -> None:
+        """What should be known before the end, in a line of its own."""
+        print(f"loynes: {text}", file=sys.stderr, flush=True)
+
     def show(self) -> None:
         """Called whenever something is known."""
 
@@ -131,6 +135,9 @@ def _bar(title: str) -> Iterator[Progress]:
         task = bar.add_task("compiling", total=1.0, title=title, pace="")
 
         class Shown(Watch):
+            def notice(self, text: str) -> None:
+                bar.console.print(f"loynes: {text}", markup=False, highlight=False)
+
             def show(self) -> None:
                 bar.update(task, completed=self.share, description=self.text, pace=self.pace)
 

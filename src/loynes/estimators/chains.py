@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ from loynes.arrays import Array
 from loynes.estimate import Estimate, half_width, mean_of, probability_from, skewness_extension, student, variance_from
 from loynes.estimators.measures import ALL_JOBS, NOTHING_MORE, Measures, Spread, Waits, Wanted, system_of
 from loynes.estimators.tails import RAREST, grid_to
-from loynes.inputs.tables import Needs
+from loynes.inputs.tables import MANY_CLASSES, Needs
 from loynes.kernels.tally import Tally, bin_edges
 from loynes.model.cluster import Model
 
@@ -79,11 +80,11 @@ def measures(
 
     Means are regressed on controls, if there are any.
 
-    Quickly: without the percentiles of responses, which take longest. Tails, if wanted, are over the grid that is
-    given, or over one of their own.
+    Quickly, or of very many classes: without the percentiles of responses, which take longest. Tails, if wanted, are
+    over the grid that is given, or over one of their own.
     """
     waits = _waits_of(needs, tally, confidence, wanted)
-    waits.quickly, waits.controls = quickly, controls
+    waits.quickly, waits.controls = quickly or len(model.classes) > MANY_CLASSES, controls
     if responses is not None:
         waits.responses = _waits_of(needs, responses, confidence, wanted)
     shares = {c.label: {position: 1.0} for position, c in enumerate(model.classes)}
@@ -95,9 +96,8 @@ def measures(
     tails = {}
     if wanted.tails:
         at = grid_of(tally) if grid is None else grid
-        weights = {
-            name: mixture_of(model, needs, share).weight for name, share in ({ALL_JOBS: everyone} | shares).items()
-        }
+        shown = {ALL_JOBS: everyone} | (shares if len(shares) <= MANY_CLASSES else {})
+        weights = {name: mixture_of(model, needs, share).weight for name, share in shown.items()}
         tails = {name: waits.tails(weight, at) for name, weight in weights.items()}
     return Measures(overall, classes, system, tails)
 
@@ -177,6 +177,7 @@ class _Waits:
         self.needs, self.first, self.second, self.wanted = needs, first, second, wanted
         self.histogram, self.confidence, self.quickly = histogram, confidence, False
         self.controls: Array | None = None  # of expectation 0, by replica
+        self._known: dict[bytes, Waits] = {}
         self.responses: _Waits | None = None  # seen, where they do not follow from waits and services apart
 
     def spread(self, weight: Array) -> Spread:
@@ -191,9 +192,8 @@ class _Waits:
         confidence = self.confidence
         weight, cross, service_1, service_2 = mixture_of(model, self.needs, share)
         first, second = self.first @ weight, self.second @ weight
-        mean = mean_of(regressed(first, self.controls), confidence).within(0.0, math.inf)
-        if mean.high == 0.0:
-            mean = Estimate(0.0, 0.0, math.inf)  # nobody was seen to wait, which is no proof that nobody does
+        seen_waits = self._of_needs(weight)
+        mean = seen_waits.wait.mean
         response_2 = second + self.first @ cross + service_2
         finite = math.isfinite(service_2)
         variance = variance_from(first + service_1, response_2, confidence) if finite else Estimate.exact(math.inf)
@@ -205,12 +205,25 @@ class _Waits:
             percentiles = [Estimate(math.nan, 0.0, math.inf)] * len(self.wanted.quantiles)
         else:
             percentiles = self._response_percentiles(model, share)
-        return Waits(
-            wait=self.wanted.spread(mean, variance_from(first, second, confidence), self._wait_percentiles(weight)),
-            response=self.wanted.spread(mean.shifted(service_1), variance, percentiles),
-            no_wait=probability_from(self.histogram.zero @ weight, len(self.histogram.zero), confidence),
-            exceeds={x: self._tail(weight, x) for x in self.wanted.exceeds},
-        )
+        return replace(seen_waits, response=self.wanted.spread(mean.shifted(service_1), variance, percentiles))
+
+    def _of_needs(self, weight: Array) -> Waits:
+        """Waits of a mixture of needs, the same for all classes of a need; the response is not known here."""
+        key = weight.tobytes()
+        if key not in self._known:
+            first, second = self.first @ weight, self.second @ weight
+            mean = mean_of(regressed(first, self.controls), self.confidence).within(0.0, math.inf)
+            if mean.high == 0.0:
+                mean = Estimate(0.0, 0.0, math.inf)  # nobody was seen to wait, which is no proof that nobody does
+            variance = variance_from(first, second, self.confidence)
+            wait = self.wanted.spread(mean, variance, self._wait_percentiles(weight))
+            self._known[key] = Waits(
+                wait=wait,
+                response=wait,
+                no_wait=probability_from(self.histogram.zero @ weight, len(self.histogram.zero), self.confidence),
+                exceeds={x: self._tail(weight, x) for x in self.wanted.exceeds},
+            )
+        return self._known[key]
 
     def _tail(self, weight: Array, x: float) -> Estimate:
         """P(wait > x): part of x's own bin for the estimate, none of it for the low end, all of it for the high end."""

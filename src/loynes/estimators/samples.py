@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -15,19 +17,24 @@ from loynes.estimators.workloads import SampledWaits
 from loynes.inputs.elementary import log
 from loynes.inputs.jobs import services
 from loynes.inputs.philox import STREAM_RESPONSE, long_uniform, short_uniform, words
-from loynes.inputs.tables import JobTable
+from loynes.inputs.tables import MANY_CLASSES, JobTable
 from loynes.model.cluster import Model
+
+# Waits of samples and classes that are looked at together.
+AT_ONCE = 1 << 22
 
 
 def measures(
     model: Model, rate: float, table: JobTable, sampled: SampledWaits, seed: int, confidence: float, wanted: Wanted
 ) -> Measures:
     waits, needs = sampled.waits, sampled.needs
-    classes = {}
+    classes: dict[str, Waits] = {}
     seen = {}
     draw = _services(table, sampled, seed)
     own = _own_classes(table, sampled, seed)
-    for position, job_class in enumerate(model.classes):
+    if len(model.classes) > MANY_CLASSES and model.independent:
+        classes = _of_many(model, sampled, confidence, wanted)
+    for position, job_class in enumerate(model.classes if not classes else ()):
         # Where classes depend on the arrival process, only what a class's own jobs see is what it sees.
         mine = slice(None) if model.independent else np.flatnonzero(own == position)
         wait = seen[job_class.label] = waits[mine, needs.of_class[position]]
@@ -39,7 +46,7 @@ def measures(
     losses = [mean_of(lost, confidence) for lost in sampled.loss.T]
     system = system_of(model, rate, overall.wait.mean, overall.response.mean, losses)
     tails = {}
-    if wanted.tails:
+    if wanted.tails and seen:  # of very many classes nothing is kept that could be drawn
         grid = grid_to(max(map(longest_of, seen.values())))
         chances = {name: _tail(wait, grid, confidence) for name, wait in seen.items()}
         tails = {ALL_JOBS: _overall_tail(model, sampled, grid, confidence), **chances}
@@ -81,6 +88,18 @@ def _class_waits(
     )
 
 
+def _of_many(model: Model, sampled: SampledWaits, confidence: float, wanted: Wanted) -> dict[str, Waits]:
+    """Of very many classes: waits of each need, and responses without their percentiles."""
+    of_need = [_class_waits(wait, wait, (0.0, 0.0), False, confidence, wanted) for wait in sampled.waits.T]
+    unknown = [Estimate(math.nan, 0.0, math.inf)] * len(wanted.quantiles)
+    classes = {}
+    for c, need in zip(model.classes, sampled.needs.of_class, strict=True):
+        seen = of_need[need]
+        mean, variance = seen.wait.mean.shifted(c.service.mean), seen.wait.variance.shifted(c.service.variance)
+        classes[c.label] = replace(seen, response=wanted.spread(mean, variance, unknown))
+    return classes
+
+
 def _overall(
     model: Model, table: JobTable, sampled: SampledWaits, own: Ints, seed: int, confidence: float, wanted: Wanted
 ) -> Waits:
@@ -90,13 +109,21 @@ def _overall(
     p = _class_weights(model, sampled)
     mean_service = np.array([c.service.mean for c in model.classes])
     second_service = np.array([c.service.variance + c.service.mean**2 for c in model.classes])
-    by_class = waits[:, needs.of_class]
-    first, second = np.sum(by_class * p, axis=1), np.sum(by_class * by_class * p, axis=1)
+
+    def summed(of: Callable[[Array, Array], Array]) -> Array:
+        """Of every sample, the sum over classes of a function of their waits and probabilities; a few samples at a
+        time, as there may be thousands of classes."""
+        step = max(1, AT_ONCE // len(model.classes))
+        some = [slice(first, first + step) for first in range(0, count, step)]
+        parts = (of(waits[rows][:, needs.of_class], p if len(p) == 1 else p[rows]) for rows in some)
+        return np.concatenate([np.sum(part, axis=1) for part in parts])
+
+    first, second = summed(lambda w, p: w * p), summed(lambda w, p: w * w * p)
     mean = mean_of(first, confidence).within(0.0, math.inf)
     response_1 = first + p @ mean_service
-    response_2 = second + np.sum(by_class * p * (2.0 * mean_service), axis=1) + p @ second_service
+    response_2 = second + summed(lambda w, p: w * p * (2.0 * mean_service)) + p @ second_service
     service = _own_services(table, sampled, own, seed)
-    own_wait = by_class[np.arange(count), own]
+    own_wait = waits[np.arange(count), needs.of_class[own]]
     if np.isfinite(response_2).all():
         if sampled.jobs is not None:
             response_1, response_2 = own_wait + service, (own_wait + service) ** 2
@@ -108,9 +135,13 @@ def _overall(
         response=wanted.spread(
             mean.shifted(model.mean_service), response_variance, _percentiles(own_wait + service, confidence, wanted)
         ),
-        no_wait=probability_from(np.sum((by_class == 0.0) * p, axis=1), count, confidence),
-        exceeds=_overall_tail(model, sampled, wanted.exceeds, confidence),
+        no_wait=probability_from(summed(lambda w, p: (w == 0.0) * p), count, confidence),
+        exceeds={x: probability_from(summed(partial(_beyond, x)), count, confidence) for x in wanted.exceeds},
     )
+
+
+def _beyond(x: float, wait: Array, probability: Array) -> Array:
+    return (wait > x) * probability
 
 
 def _percentiles(values: Array, confidence: float, wanted: Wanted) -> list[Estimate]:

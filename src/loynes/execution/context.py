@@ -33,6 +33,12 @@ class Context:
             engine = Chunked(engine, self.progress)
         return engine if self.journal is None else Journalled(engine, self.journal)
 
+    def notice(self, text: str) -> None:
+        """Tell whoever watches now what the result will also say."""
+        told = getattr(self.progress, "notice", None)
+        if told is not None:
+            told(text)
+
     def on(self, backend: str) -> Context:
         """The same on another backend."""
         return self if backend == self.backend else replace(self, backend=backend)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 # Called with the share of the work that is done (0 to 1) and what is known so far. One that also has a method
-# `simulated` is told, every second or so, how many jobs were simulated since it last was.
+# `simulated` is told, every second or so, how many jobs were simulated since it last was; one that has `notice` is told
+# what a reader should know before the work is done, such as that there will be no certificate.
 Progress = Callable[[float, str], None]
 
 
@@ -18,7 +19,7 @@ class PartProgress:
 
     def __init__(self, whole: Progress, first: float, size: float, name: str = "") -> None:
         self._whole, self._first, self._size, self._name = whole, first, size, name
-        self.simulated = getattr(whole, "simulated", None)
+        self.simulated, self.notice = (getattr(whole, name, None) for name in ("simulated", "notice"))
 
     def __call__(self, share: float, text: str) -> None:
         self._whole(self._first + share * self._size, "; ".join(filter(None, (self._name, text))))

@@ -10,6 +10,8 @@ from loynes.inputs.tables import JobTable
 
 # Cells on either side of a law's median; fewer, but no fewer than the second number, for more classes than the third.
 CELLS, FEWEST_CELLS, USUAL_CLASSES = 721, 61, 64
+# Classes whose cells are made at once.
+TOGETHER = 64
 
 
 def tail_edges(count: int, far: float = 36.0) -> Array:
@@ -40,11 +42,22 @@ class UpperCells:
         edges = tail_edges(max(FEWEST_CELLS, CELLS * USUAL_CLASSES // max(USUAL_CLASSES, len(classes))))
         self.value: list[Array] = []  # of each class, ascending
         self.weight: list[Array] = []  # the probability of each value
-        for c in classes:
-            weight, _, largest = cells(table, int(c), edges)
-            order = np.argsort(largest)
-            self.value.append(largest[order])
-            self.weight.append(weight[order])
+        for some in range(0, len(classes), TOGETHER):
+            for weight, largest in _upper_ends(table, classes[some : some + TOGETHER], edges):
+                order = np.argsort(largest)
+                self.value.append(largest[order])
+                self.weight.append(weight[order])
+
+
+def _upper_ends(table: JobTable, classes: Ints, edges: Array) -> list[tuple[Array, Array]]:
+    """Probability and largest service in each cell, of each of these classes: drawn all at once."""
+    branches = [np.arange(table.first[c], table.first[c + 1]) for c in classes]
+    size = [len(own) * (len(edges) - 1) for own in branches]
+    job_class, every = np.repeat(classes, size), np.concatenate(branches)
+    ends = [services(table, job_class, _inside(table, every, u)) for u in (edges[:-1], edges[1:])]
+    weight = (np.diff(edges) / table.stretch[every, None]).ravel()
+    cuts = np.cumsum(size)[:-1]
+    return list(zip(np.split(weight, cuts), np.split(np.maximum(*ends), cuts), strict=True))
 
 
 def _inside(table: JobTable, branches: Ints, u: Array) -> Array:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.arrays import Array, Ints
+from loynes.errors import ModelError
 from loynes.inputs.arrivals import ArrivalTable, arrival_table, cuts_of, mean_size
 from loynes.model.cluster import Model
 from loynes.model.laws.law import Law, leaves
@@ -27,6 +28,11 @@ EXPONENTIAL, PARETO, BOUNDED_PARETO, DETERMINISTIC, UNIFORM, WEIBULL, TABLE, PIE
 TABLE_EDGE = 37.0
 TABLE_CELLS = 2048
 TABLE_STEP = 2.0 * TABLE_EDGE / TABLE_CELLS
+# More classes than these are very many: each of them brings little, and nothing that is dear is done for each.
+MANY_CLASSES = 1024
+# What tables may take, and how many are made together.
+MOST_BYTES = 2 << 30
+TOGETHER = 16
 
 
 class JobTable(NamedTuple):
@@ -88,22 +94,10 @@ class Needs(NamedTuple):
 def job_table(model: Model, rate: float | None) -> JobTable:
     """The arrays for a model at an arrival rate; None for the saturated system, where all jobs are there at once."""
     cut = cuts_of(np.array([c.probability for c in model.classes]))
-    first, low, width, branches = [0], [], [], []
-    grids: list[Array] = []
-    pieces: list[Array] = [np.empty((0, 3))]
     arrivals, gap_laws = arrival_table(model, rate)
     # A renewal's and a session's gaps are drawn as services are; their laws come after those of the classes.
-    for of in [*(c.service for c in model.classes), *gap_laws]:
-        start = 0.0
-        for weight, law in leaves(of):
-            branches.append(_placed(law.recipe(), grids, pieces))
-            low.append(start)
-            width.append(weight)
-            start += weight
-        first.append(len(low))
-    recipe = np.array([FORMULAS.index(branch.formula) for branch in branches], dtype=np.int64)
-    p, q, r, add = np.array([(branch.p, branch.q, branch.r, branch.add) for branch in branches]).T.copy()
-    simple = len(low) == len(model.classes) and not recipe.any() and not add.any()
+    drawn = _branches((*(c.service for c in model.classes), *gap_laws))
+    simple = len(drawn.low) == len(model.classes) and not drawn.recipe.any() and not drawn.add.any()
     demand = np.array([model.demand(c) for c in model.classes], dtype=np.int64)
     specific = np.array([model.specific(c) for c in model.classes], dtype=np.int64)
     if model.order == "random":
@@ -120,16 +114,50 @@ def job_table(model: Model, rate: float | None) -> JobTable:
         simple=bool(simple),
         class_cut=cut,
         need=np.array([c.need for c in model.classes], dtype=np.int64),
-        first=np.array(first, dtype=np.int64),
-        low=np.array(low),
-        stretch=1.0 / np.array(width),
-        recipe=recipe,
-        p=p,
-        q=q,
-        r=r,
-        add=add,
-        grid=np.array(grids).reshape(len(grids), TABLE_CELLS + 1, 2),
-        pieces=np.concatenate(pieces),
+        **drawn._asdict(),
+    )
+
+
+class _Branches(NamedTuple):
+    """The part of a job table that says how services and gaps are drawn."""
+
+    first: NDArray[np.int64]
+    low: NDArray[np.float64]
+    stretch: NDArray[np.float64]
+    recipe: NDArray[np.int64]
+    p: NDArray[np.float64]
+    q: NDArray[np.float64]
+    r: NDArray[np.float64]
+    add: NDArray[np.float64]
+    grid: NDArray[np.float64]
+    pieces: NDArray[np.float64]
+
+
+@lru_cache(maxsize=2)  # the same at every rate: an answer asks for them many times
+def _branches(laws: tuple[Law, ...]) -> _Branches:
+    first, low, width, branches = [0], [], [], []
+    tabulated: list[Law] = []
+    pieces: list[NDArray[np.float64]] = [np.empty((0, 3))]
+    for of in laws:
+        start = 0.0
+        for weight, law in leaves(of):
+            branches.append(_placed(law.recipe(), tabulated, pieces))
+            low.append(start)
+            width.append(weight)
+            start += weight
+        first.append(len(low))
+    p, q, r, add = np.array([(branch.p, branch.q, branch.r, branch.add) for branch in branches]).T.copy()
+    return _Branches(
+        np.array(first, dtype=np.int64),
+        np.array(low),
+        1.0 / np.array(width),
+        np.array([FORMULAS.index(branch.formula) for branch in branches], dtype=np.int64),
+        p,
+        q,
+        r,
+        add,
+        _grids(tabulated),
+        np.concatenate(pieces),
     )
 
 
@@ -157,11 +185,11 @@ def needs_of(model: Model) -> Needs:
     return Needs(need[:, 0].copy(), demand, specific, weight, of_class.astype(np.int64), phase_weight)
 
 
-def _placed(recipe: Recipe, grids: list[Array], pieces: list[Array]) -> Recipe:
+def _placed(recipe: Recipe, tabulated: list[Law], pieces: list[Array]) -> Recipe:
     """A recipe that says where its table or its nodes are, which are put there."""
     if recipe.tabulated is not None:
-        grids.append(_grid(recipe.tabulated))
-        return recipe._replace(r=float(len(grids) - 1))
+        tabulated.append(recipe.tabulated)
+        return recipe._replace(r=float(len(tabulated) - 1))
     if recipe.nodes is not None:
         start = sum(map(len, pieces))
         pieces.append(recipe.nodes)
@@ -169,11 +197,20 @@ def _placed(recipe: Recipe, grids: list[Array], pieces: list[Array]) -> Recipe:
     return recipe
 
 
-@lru_cache(maxsize=64)
-def _grid(law: Law) -> Array:
+def _grids(laws: list[Law]) -> Array:
     """Log-quantiles and their slopes (times the step) at equidistant logits, for cubic Hermite interpolation."""
     from scipy.interpolate import CubicSpline
 
+    grids = np.empty((len(laws), TABLE_CELLS + 1, 2))
+    if grids.nbytes > MOST_BYTES:
+        raise ModelError(
+            f"classes: the tables that {len(laws)} laws are drawn from would take {grids.nbytes / 2**30:.3g} GiB, at "
+            f"most {MOST_BYTES >> 30} are used; exponential, Weibull and Pareto laws take none"
+        )
     logit = np.linspace(-TABLE_EDGE, TABLE_EDGE, TABLE_CELLS + 1)
-    value = law.log_quantile(logit)
-    return np.column_stack([value, CubicSpline(logit, value)(logit, 1) * TABLE_STEP])
+    for some in range(0, len(laws), TOGETHER):
+        here = slice(some, some + TOGETHER)
+        value = np.array([law.log_quantile(logit) for law in laws[here]])
+        grids[here, :, 0] = value
+        grids[here, :, 1] = CubicSpline(logit, value, axis=1)(logit, 1) * TABLE_STEP
+    return grids

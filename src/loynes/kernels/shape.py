@@ -19,6 +19,8 @@ from loynes.inputs.tables import JobTable, class_probabilities
 # cluster forgets more slowly, counted in jobs, and is dearer to look at.
 LOOK_EVERY_DENSE = 16
 LOOK_EVERY_RUNS = 32
+# A job that takes longer than this, in nanoseconds, is dear: nobody who says no number means so many of them.
+DEAR = 100.0
 
 
 def dense_cost(servers: int) -> float:
@@ -40,6 +42,11 @@ def step_cost(table: JobTable) -> float:
     """Nanoseconds a job, in the form that pays."""
     costs = zip(_runs(table), table.units, use_runs(table), strict=True)
     return sum(runs_cost(r) if as_runs else dense_cost(int(s)) for r, s, as_runs in costs)
+
+
+def usual_jobs(jobs: float, table: JobTable, cost: float = DEAR) -> float:
+    """So many jobs, if none takes longer than so many nanoseconds; else as many as take as long together."""
+    return jobs * min(1.0, cost / step_cost(table))
 
 
 def _runs(table: JobTable) -> Array:

@@ -16,9 +16,15 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from loynes.model.cluster import Model
 from loynes.model.laws import Deterministic, Exponential
+
+Array = NDArray[np.float64]
+
+# Up to so many servers, jobs that fit together are counted one by one.
+MOST_BY_JOBS = 1024
 
 
 @dataclass(frozen=True)
@@ -95,15 +101,37 @@ def _equal_means(model: Model) -> Formula | None:
     needs = np.zeros(model.servers + 1)
     for c in model.classes:
         needs[c.need] += c.probability
-    # P(n jobs fit) from the law of the sum of n needs; N >= 1 always.
+    total = _job_by_job(needs) if model.servers <= MOST_BY_JOBS else _server_by_server(needs)
+    return Formula("exponential services of equal means (product form)", 1.0 / (law.mean * total))
+
+
+def _job_by_job(needs: Array) -> float:
+    """E[1/N], N the number of jobs that fit: P(n jobs fit) from the law of the sum of n needs; N >= 1 always."""
+    servers, smallest = len(needs) - 1, int(np.flatnonzero(needs)[0])
     together, fit, total = needs.copy(), 1.0, 0.0
-    smallest = min(c.need for c in model.classes)
-    for n in range(1, model.servers // smallest + 1):
-        following = np.convolve(together, needs)[: model.servers + 1] if fit > 0 else np.zeros(1)
+    for n in range(1, servers // smallest + 1):
+        following = np.convolve(together, needs)[: servers + 1] if fit > 0 else np.zeros(1)
         more = math.fsum(following)
         total += (fit - more) / n
         together, fit = following, more
-    return Formula("exponential services of equal means (product form)", 1.0 / (law.mean * total))
+    return total
+
+
+def _server_by_server(needs: Array) -> float:
+    """The same for many servers, in as many steps.
+
+    Let S_n be the sum of n needs, and l(k) the sum over n of P(S_n = k) / n. N = n iff S_n <= s < S_n + the next need,
+    so E[1/N] is the sum over needs a of P(a) (l(s - a + 1) + ... + l(s)). With F the generating function of a need,
+    that of l is L = -ln(1 - F), and L' = F' + F L' says: k l(k) = k P(k) + sum over a of P(a) (k - a) l(k - a). All
+    terms are positive, so nothing cancels.
+    """
+    servers, need = len(needs) - 1, np.flatnonzero(needs)
+    likely, before = needs[need], int(need[-1])
+    times_k = np.zeros(before + servers + 1)  # k l(k), after as many zeros as the largest need
+    for k in range(1, servers + 1):
+        times_k[before + k] = k * needs[k] + likely @ times_k[before + k - need]
+    one = times_k[before + 1 :] / np.arange(1, servers + 1)
+    return math.fsum(p * math.fsum(one[servers - a :]) for a, p in zip(need, likely, strict=True))
 
 
 def wait(model: Model, rate: float) -> WaitFormula | None:

@@ -11,6 +11,9 @@ from loynes.arrays import Array, Ints
 from loynes.model.cluster import Model
 from loynes.model.laws.phases import Phases
 
+# Their rates are a matrix.
+MOST_STAGES = 8192
+
 
 @dataclass(frozen=True)
 class Stages:
@@ -29,8 +32,9 @@ class Stages:
         return self.need[self.of_class]
 
     @classmethod
-    def of(cls, model: Model) -> Stages | str:
-        """The stages of a model, or why it has none."""
+    def of(cls, model: Model, most: int = MOST_STAGES) -> Stages | str:
+        """The stages of a model, at most so many, or why it has none."""
+        most = min(most, MOST_STAGES)
         if not model.plain and model.order != "fcfs":
             return f"exact answers are for discipline 'fcfs', not {model.order!r}"
         if any(any(model.specific(c)) for c in model.classes):
@@ -39,12 +43,15 @@ class Stages:
             return "exact answers are for jobs that do not depend on one another, not for sessions"
         if not model.independent:
             return "exact answers are for classes that do not depend on the arrival process"
-        chains = []
+        chains, count = [], 0
         for c in model.classes:
             phases = c.service.as_phases()
             if phases is None:
                 return f"class {c.label!r} has a {c.service.law} service, which is not of phase type"
             chains.append(_used(phases))
+            count += len(chains[-1].initial)
+            if count > most:
+                return f"services have more than {most} stages together, and the saturated chain as many states"
         generator = block_diag(*(p.generator for p in chains))
         return cls(
             np.array(model.units, dtype=np.int64),

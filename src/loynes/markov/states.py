@@ -29,27 +29,25 @@ def count_crews(stages: Stages) -> Array:
         return np.full((1,) * len(amounts), math.inf)
     ways = np.zeros(amounts)
     ways.flat[0] = 1.0
-    for need in stages.stage_need:
-        more = ways
-        for times in range(1, int(np.min(stages.units[need > 0] // need[need > 0])) + 1):
-            shift = times * need
-            room = tuple(slice(0, n - by) for n, by in zip(amounts, shift, strict=True))
-            more = more.copy() if times == 1 else more
-            more[tuple(slice(by, None) for by in shift)] += ways[room]
-        ways = more
+    with np.errstate(over="ignore"):
+        for need in stages.stage_need:
+            # None or one more job in the stage, then none or two more, none or four more, ...: every number, once.
+            shift = need
+            while np.all(shift <= stages.units):
+                room = tuple(slice(0, n - by) for n, by in zip(amounts, shift, strict=True))
+                ways[tuple(slice(by, None) for by in shift)] += ways[room].copy()
+                shift = 2 * shift
     return ways
 
 
-def count_states(stages: Stages) -> float:
-    """How many states the saturated chain has: a crew, and a class that does not fit beside it."""
-    ways = count_crews(stages)
+def count_states(stages: Stages, ways: Array) -> float:
+    """How many states the saturated chain has: a crew (of which there are so many ways), and a class that does not fit
+    beside it."""
     if not np.all(np.isfinite(ways)):
         return math.inf
-    total = 0.0
-    for need in stages.need:
-        fits = tuple(slice(0, n + 1 - by) for n, by in zip(stages.units, need, strict=True))
-        total += float(ways.sum() - ways[fits].sum())
-    return total
+    for axis in range(ways.ndim):
+        ways = np.cumsum(ways, axis=axis)  # that use at most so much
+    return math.fsum(float(ways.flat[-1] - ways[tuple(stages.units - need)]) for need in stages.need)
 
 
 @dataclass(frozen=True)
@@ -138,4 +136,5 @@ class Blocked:
 
 def chain_size(stages: Stages) -> float:
     """The size of the larger of the two lists that the saturated chain is made of."""
-    return max(count_states(stages), float(count_crews(stages).sum()))
+    ways = count_crews(stages)
+    return max(count_states(stages, ways), float(ways.sum()))

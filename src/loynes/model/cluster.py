@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal
@@ -289,7 +290,7 @@ class Model(Record):
             return self
         return Model.model_validate(self.to_dict() | {"discipline": discipline})
 
-    @property
+    @cached_property
     def plain(self) -> bool:
         """One kind of server, any of which will do, in turn: the model of the paper's first sections."""
         any_will_do = not any(any(self.specific(c)) for c in self.classes)
@@ -306,7 +307,7 @@ class Model(Record):
         together = math.fsum(rate for rate in streams if rate is not None) if streams else None
         return together if self.arrivals.jobs_rate is None else self.arrivals.jobs_rate
 
-    @property
+    @cached_property
     def works(self) -> tuple[float, ...]:
         """E[need x service] of every resource: unit time that one job takes."""
         taken = [[a + b for a, b in zip(self.demand(c), self.specific(c), strict=True)] for c in self.classes]
@@ -317,7 +318,7 @@ class Model(Record):
             for kind in range(len(self.kinds))
         )
 
-    @property
+    @cached_property
     def bottleneck(self) -> int:
         """Which resource would be used up first, were nothing ever blocked."""
         return max(range(len(self.kinds)), key=lambda kind: self.works[kind] / self.units[kind])
@@ -327,7 +328,7 @@ class Model(Record):
         """E[need x service]: server time that one job takes, of the bottleneck."""
         return self.works[self.bottleneck]
 
-    @property
+    @cached_property
     def mean_service(self) -> float:
         return math.fsum(c.probability * c.service.mean for c in self.classes)
 
@@ -336,11 +337,11 @@ class Model(Record):
         """The threshold if no server were ever blocked: servers / E[need x service], of the bottleneck."""
         return self.units[self.bottleneck] / self.work
 
-    @property
+    @cached_property
     def highest_moment(self) -> float:
         return min(c.service.highest_moment for c in self.classes)
 
-    @property
+    @cached_property
     def hash(self) -> str:
         """16 hexadecimal digits of the content: servers, arrivals and classes, not the model's name."""
         content = self.model_dump(mode="json", by_alias=True, exclude={"name", "description"})
@@ -400,17 +401,19 @@ class Model(Record):
 def _with_names(classes: tuple[JobClass, ...]) -> tuple[JobClass, ...]:
     """Give unnamed classes a name after their need; refuse names given twice."""
     given = [c.name for c in classes if c.name is not None]
-    twice = sorted({n for n in given if given.count(n) > 1})
+    twice = sorted(name for name, times in Counter(given).items() if times > 1)
     if twice:
         raise ValueError(f"classes: names must differ, {twice[0]!r} is used twice")
-    taken = set(given)
+    taken, numbers = set(given), Counter[str]()  # the last number that was tried after a label
     named = []
     for job_class in classes:
         if job_class.name is None:
-            name, n = job_class.label, 1
+            label = name = job_class.label
+            n = max(numbers[label], 1)
             while name in taken:
                 n += 1
-                name = f"{job_class.label}-{n}"
+                name = f"{label}-{n}"
+            numbers[label] = n
             taken.add(name)
             job_class = job_class.model_copy(update={"name": name})
         named.append(job_class)

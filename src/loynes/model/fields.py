@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Any
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
@@ -80,6 +80,13 @@ class Record(BaseModel):
     """A frozen, closed record: unknown keys are refused, values cannot be changed after validation."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with other values; what was derived from the old ones, and kept, is derived again."""
+        copied = super().model_copy(update=dict(update or {}), deep=deep)
+        for name in [name for name in vars(copied) if name not in type(self).model_fields]:
+            del vars(copied)[name]
+        return copied
 
 
 def check_sum_to_one(what: str, values: tuple[float, ...]) -> None:

@@ -36,8 +36,8 @@ class Certify(Question):
         from loynes.stationary.majorant import certify
 
         judged = judged_rate(self.model, self.rate, self.load, seed=self.seed, context=context)
-        max_jobs = context.engine.most_jobs if self.max_jobs is None else self.max_jobs
-        bound = certify(self.model, judged.rate, judged.threshold, seed=self.seed, max_jobs=max_jobs, context=context)
+        seed, max_jobs = self.seed, self.max_jobs
+        bound = certify(self.model, judged.rate, judged.threshold, seed=seed, max_jobs=max_jobs, context=context)
         return Certified(
             model=self.model.with_rate(judged.rate),
             rate=judged.rate,

@@ -41,8 +41,8 @@ class Evaluate(Question):
     `rate` is in jobs per unit of time, `load` a fraction of the threshold; one of them, or the model's own rate.
     With `samples` so many arrivals (chains, rounded up to whole blocks of jobs) or samples (the rest) are observed;
     otherwise the run goes on until the overall mean wait's half-width is below `precision` times the mean (or times a
-    thousandth of the mean service, if the wait is smaller than that), or `max_jobs` jobs (4e9; on a GPU 4e11) have been
-    simulated.
+    thousandth of the mean service, if the wait is smaller than that), or `max_jobs` jobs (4e9; on a GPU 4e11; fewer
+    where a job takes longer than 100 ns) have been simulated.
     `exceeds` asks for P(wait > x) at each of its values, `percentiles` for those of waits and responses that tables
     show: [50, 90, 99.9]; `slo` whether objectives such as "p95(wait) <= 600" are met.
 

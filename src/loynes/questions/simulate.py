@@ -211,7 +211,7 @@ class Simulate(Question):
             steady = self.model.model_copy(update={"scenario": None})
             judged = judged_rate(steady, judged.rate, None, seed=self.seed, context=context)
         table, warnings, seed = job_table(self.model, judged.rate), judged.warnings, self.seed
-        certificate = certify(self.model, judged.rate, judged.threshold, seed=seed, max_jobs=4e9, context=context)
+        certificate = certify(self.model, judged.rate, judged.threshold, seed=seed, max_jobs=None, context=context)
         ways: dict[str, Any] = {"seed": seed, "first": int(numbers[0]), "engine": context.engine}
         certificate = within_reach(self.model, table, certificate, DELTA)
         if isinstance(certificate, Certificate):

@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 from loynes.errors import SamplingError
 from loynes.inputs.arrivals import PERIODIC
 from loynes.inputs.philox import STREAM_STATIONARY
-from loynes.inputs.tables import JobTable, rarest
+from loynes.inputs.tables import MANY_CLASSES, JobTable, rarest
 from loynes.kernels.engine import Backward, Engine, Ints, SampleState, Sampling, sample_steps, whole_blocks
 from loynes.kernels.reference import BLOCK
 
 LONGEST = 1 << 30
+# The first length is at most so long for the rarest of very many classes.
+FEW_OF_MANY = 2.0**16
 
 
 @dataclass(frozen=True)
@@ -41,10 +43,12 @@ def initial_length(table: JobTable) -> int:
     """A power of two blocks in which the rarest class, or branch of one's law, is expected four times.
 
     Shorter starts agree too soon: if the rare big job is missing from both M_n and M_2n, they are equal and wrong. So
-    they would be, in a cycle, without its busy hours: it is at least a whole one.
+    they would be, in a cycle, without its busy hours: it is at least a whole one. Of thousands of classes each brings
+    little, and the rarest least: they are not waited for.
     """
     cycle = table.arrivals.time[table.arrivals.phases] if table.arrivals.process == PERIODIC else 0.0
-    wanted = min(max(4.0 / rarest(table), 2.0 * table.servers, BLOCK, cycle), 2.0**22)
+    often = min(4.0 / rarest(table), FEW_OF_MANY if len(table.need) > MANY_CLASSES else math.inf)
+    wanted = min(max(often, 2.0 * table.servers, BLOCK, cycle), 2.0**22)
     return BLOCK << max(0, math.ceil(math.log2(wanted / BLOCK)))
 
 

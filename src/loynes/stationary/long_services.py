@@ -48,6 +48,8 @@ FAR = 1e-3
 FAR_SHARE, FAR_MEANS = 1e-9, 60.0
 # Terms of a bound that are smaller than this, together, are counted as 1.
 NEGLIGIBLE = 1e-300
+# More values than this are put together, into so few, where only a guess is wanted.
+MANY, FEW = 200_000, 4_096
 # Exponents beyond this are as good as infinite.
 LARGEST = 600.0
 
@@ -67,15 +69,22 @@ class Laws(UpperCells):
             least.append(value[max(int(first) - 1, 0)])
         return np.array(least)
 
-    def decay(self, thresholds: Array, weight: Array, spare: float) -> float:
-        """theta with sum of weight x E[exp(theta sigma) - 1 - theta sigma] = theta spare, of short services."""
-        from scipy.optimize import brentq
+    def short(self, thresholds: Array, weight: Array) -> tuple[Array, Array]:
+        """The values of short services, and their masses if a class has this weight; few values in place of many."""
+        counts = [len(value) for value in self.value]
+        values = np.concatenate(self.value)
+        kept = values <= np.repeat(thresholds, counts)
+        masses, values = (np.repeat(weight, counts) * np.concatenate(self.weight))[kept], values[kept]
+        if len(values) > MANY:
+            logs = np.log(np.maximum(values, 1e-12 * values.max()))
+            sums, _ = np.histogram(logs, FEW, weights=masses)
+            means, _ = np.histogram(logs, FEW, weights=masses * values)
+            masses, values = sums[sums > 0], means[sums > 0] / sums[sums > 0]
+        return masses, values
 
-        parts = []
-        for value, mass, threshold, w in zip(self.value, self.weight, thresholds, weight, strict=True):
-            short = value <= threshold
-            parts.append((w * mass[short], value[short]))
-        masses, values = (np.concatenate(column) for column in zip(*parts, strict=True))
+    def decay(self, masses: Array, values: Array, spare: float) -> float:
+        """theta with the sum of masses x (exp(theta value) - 1 - theta value) = theta spare."""
+        from scipy.optimize import brentq
 
         def excess(log_theta: float) -> float:
             theta = math.exp(log_theta)
@@ -87,13 +96,13 @@ class Laws(UpperCells):
 
     def long(self, thresholds: Array) -> tuple[Array, Array]:
         """P(r > x) as a step function: ends x[0] = 0 < x[1] < ..., and its values from x[i] up to x[i + 1]."""
-        firsts = [np.searchsorted(v, t, side="right") for v, t in zip(self.value, thresholds, strict=True)]
-        values = [value[first:] for value, first in zip(self.value, firsts, strict=True)]
-        x = np.unique(np.concatenate([[0.0], *values]))
-        tail = np.zeros(len(x) - 1)
-        for value, above, first in zip(values, self.above, firsts, strict=True):
-            tail = np.maximum(tail, np.append(above[first:], 0.0)[np.searchsorted(value, x[:-1], side="right")])
-        return x, tail
+        kept = np.concatenate([value > t for value, t in zip(self.value, thresholds, strict=True)])
+        values, above = np.concatenate(self.value)[kept], np.concatenate(self.above)[kept]
+        x, place = np.unique(np.append(0.0, values), return_inverse=True)
+        # A value is exceeded, or reached, with the probability `above` of its class; below it by no less.
+        reached = np.zeros(len(x))
+        np.maximum.at(reached, place[1:], above)
+        return x, np.maximum.accumulate(reached[::-1])[::-1][1:]
 
 
 class Residuals:
@@ -182,11 +191,11 @@ def choose(table: JobTable, model: Model, spare: float, eligible: NDArray[np.boo
     weight = (class_probabilities(table) * table.need / table.servers)[laws.classes]
     for share in SHARES:
         thresholds = laws.thresholds(float(share))
-        steps = laws.long(thresholds)
+        steps, short = laws.long(thresholds), laws.short(thresholds, weight)
         for part in ALLOWANCES:
             residuals = Residuals(*steps, part * spare)
             if residuals.rho < MOST_RHO:
-                size = 1.0 / laws.decay(thresholds, weight, (1.0 - part) * spare) + residuals.typical()
+                size = 1.0 / laws.decay(*short, (1.0 - part) * spare) + residuals.typical()
                 if size < least:
                     labels = [model.classes[c].label for c in laws.classes]
                     by_class = {label: float(t) for label, t in zip(labels, thresholds, strict=True)}

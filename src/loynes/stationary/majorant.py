@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -26,6 +26,7 @@ from loynes.execution.context import Context
 from loynes.inputs.philox import STREAM_MAJORANT, STREAM_MAJORANT_CHECK
 from loynes.inputs.tables import job_table, needs_of
 from loynes.kernels.reference import BLOCK
+from loynes.kernels.shape import usual_jobs
 from loynes.model.arrivals import Periodic, Sessions
 from loynes.model.cluster import Model
 from loynes.stationary.block_bounds import Gaps
@@ -52,6 +53,14 @@ RARE_PART = 0.5
 LONG_BLOCK = 4096
 # What the heights of the judging blocks may take.
 MOST_BYTES = 1 << 30
+# Nanoseconds that a usual job takes.
+USUAL_COST = 30.0
+# From this length on a block tells how long it would have to be; so many times more jobs than there are is hopeless.
+TELLING, HOPELESS = 1024, 4.0
+# A theta that is so small a part of one over the spread of Y is a matter of rounding.
+ROUNDING = 1e-6
+# Judging so many jobs takes long: it is done in so many parts, and told how far it is.
+MANY_JOBS, SHOWN = 1e8, 16
 
 
 def unbounded(model: Model) -> str | None:
@@ -65,12 +74,15 @@ def unbounded(model: Model) -> str | None:
 
 
 def certify(
-    model: Model, rate: float, threshold: Estimate, *, seed: int, max_jobs: float, context: Context
+    model: Model, rate: float, threshold: Estimate, *, seed: int, max_jobs: float | None, context: Context
 ) -> Certificate | NoCertificate:
-    """Block length and theta for a model at a rate, or why there is none."""
+    """Block length and theta for a model at a rate, or why there is none; max_jobs None: as many as is usual."""
     why = unbounded(model)
     if why is not None:
         return NoCertificate(why)
+    if max_jobs is None:
+        # No longer than usual jobs take: about a minute on two cores.
+        max_jobs = usual_jobs(context.engine.most_jobs, job_table(model, rate), USUAL_COST)
     least = BLOCK * (CHOOSING + JUDGING)
     if max_jobs < least:
         return NoCertificate(f"max-jobs {max_jobs:g} is too small to look for one: it takes at least {least}")
@@ -110,7 +122,6 @@ def _of_blocks(
     search = _Search(model, rate, gaps, threshold, seed, max_jobs, context)
     tried = "no block of jobs within max-jobs"
     for attempt, (block, theta, profile) in enumerate(search.choices()):
-        context.progress(0.0, f"certificate: blocks of {block} jobs")
         certificate = search.judge(block, theta, profile, STREAM_MAJORANT_CHECK + attempt)
         if certificate.drift < 0:
             return replace(certificate, long=long)
@@ -118,8 +129,8 @@ def _of_blocks(
         if attempt + 1 == ATTEMPTS:
             break
     return NoCertificate(
-        f"{tried} has a theta with a log-mgf surely below 0: the rate is too close to the threshold, or services or "
-        "arrivals vary too much"
+        f"{tried} has a theta with a log-mgf surely below 0{search.wanted}: the rate is too close to the threshold, or "
+        "services or arrivals vary too much"
     )
 
 
@@ -133,14 +144,26 @@ class _Blocks:
     laws: RareLaws
     spread: float  # of the entries that a block starts from
 
+    @cached_property
+    def controls(self) -> Array:
+        return self.heights.controls(self.mix)
+
     def log_mgf(self, theta: float, sure: float, log_factor: Array | float = 0.0) -> Estimate:
         """ln E[exp(theta Y) x factor], with an interval each end of which is `sure`."""
         centre = float(np.mean(self.rise))
         values = np.exp(theta * (self.rise - centre) + log_factor)
-        mean = regressed_mean(values, self.heights.controls(self.mix), 2.0 * sure - 1.0).estimate
+        mean = regressed_mean(values, self.controls, 2.0 * sure - 1.0).estimate
         high = mean.high + max(skewness_extension(values, 2.0 * sure - 1.0), 0.0) * mean.half_width
         logs = (math.log(x) if x > 0 else -math.inf for x in (mean.estimate, mean.low, high))
         return Estimate(*(theta * centre + x for x in logs))
+
+    @classmethod
+    def together(cls, parts: list[_Blocks]) -> _Blocks:
+        """Blocks of the same length, in one."""
+        if len(parts) == 1:
+            return parts[0]
+        rise = np.concatenate([part.rise for part in parts])
+        return replace(parts[0], rise=rise, heights=Heights.together([part.heights for part in parts]))
 
     def rare(self, blocks: int, theta: float) -> RareServices:
         """What services too rare for so many blocks can add."""
@@ -158,6 +181,18 @@ class _Search:
     seed: int
     max_jobs: float
     context: Context
+    _needed: list[float] = field(default_factory=list)  # about how many jobs a block must have, as far as is known
+
+    @property
+    def wanted(self) -> str:
+        """What it would take, in words, where that is more than there is."""
+        jobs = (CHOOSING + JUDGING) * self._needed[-1] if self._needed else 0.0
+        if not self.max_jobs < jobs < math.inf:
+            return ""
+        return (
+            f" (blocks of about {self._needed[-1]:.2g} jobs would be needed, {jobs:.2g} jobs in all; at most "
+            f"{self.max_jobs:.2g} are spent on it, see --max-jobs)"
+        )
 
     def choices(self) -> Iterator[tuple[int, float, tuple[float, ...]]]:
         """Block lengths, doubling, that keep enough of the drift, each with a theta well under the largest that fits.
@@ -178,10 +213,21 @@ class _Search:
         """About how high V and the pile of one block are: what the upper chain has to lose."""
         return 1.0 / theta + block / self.threshold.estimate
 
-    def _piles(self, replicas: int, stream: int, profile: tuple[float, ...]) -> Piles:
+    def _judges(self, count: int, block: int, profile: tuple[float, ...], stream: int) -> Iterator[_Blocks]:
+        """So many blocks; where that takes long, in parts, and it is told how far they are."""
+        parts = SHOWN if self.context.engine.name == "cpu" and count * block >= MANY_JOBS else 1
+        for part in range(parts):
+            done = f", {part / parts:.0%} of {count * block:.2g} jobs" if parts > 1 else ""
+            self.context.progress(0.0, f"certificate: blocks of {block} jobs{done}")
+            first, last = count * part // parts, count * (part + 1) // parts
+            piles = self._piles(last - first, stream, profile, first)
+            piles.extend(block)
+            yield self._blocks(piles, profile)
+
+    def _piles(self, replicas: int, stream: int, profile: tuple[float, ...], first: int = 0) -> Piles:
         table, mix = job_table(self.model, None), Mix.of(self.model)
         start = heights_of(profile, table.servers) if profile else None
-        options: dict[str, Any] = {"seed": self.seed, "replicas": replicas, "stream": stream}
+        options: dict[str, Any] = {"seed": self.seed, "replicas": replicas, "stream": stream, "first": first}
         return Piles(table, needs_of(self.model), mix, start=start, engine=self.context.engine, **options)
 
     def _blocks(self, piles: Piles, profile: tuple[float, ...]) -> _Blocks:
@@ -199,15 +245,23 @@ class _Search:
     def _lengths(self, piles: Piles, profile: tuple[float, ...]) -> Iterator[tuple[int, float]]:
         block, rate = BLOCK, self.rate
         while block * (CHOOSING + JUDGING) <= self.max_jobs:
+            self.context.progress(0.0, f"certificate: trying blocks of {block} jobs")
             piles.extend(block)
             blocks = self._blocks(piles, profile)
-            rise = regressed_mean(blocks.rise, blocks.heights.controls(piles.mix), 0.5).estimate.estimate
+            rise = regressed_mean(blocks.rise, blocks.controls, 0.5).estimate.estimate
             time = block * (1.0 / rate - self.gaps.allowance)
             drift = time - rise
-            if drift > 0 and drift >= KEPT_DRIFT * (time - block / self.threshold.estimate):
-                theta = self._affordable(blocks, PART * self._largest_theta(blocks))
+            spare = time - block / self.threshold.estimate
+            if drift > 0 and drift >= KEPT_DRIFT * spare:
+                largest = self._largest_theta(blocks)
+                theta = None if largest is None else self._affordable(blocks, PART * largest)
                 if theta is not None:
                     yield block, theta
+            # A pile rises by about as much more than it would in the long run however long it is, or by more.
+            needed = block * (spare - drift) / ((1.0 - KEPT_DRIFT) * spare) if spare > 0 else math.inf
+            self._needed.append(max(needed, 2.0 * block))
+            if block >= TELLING and needed * (CHOOSING + JUDGING) > HOPELESS * self.max_jobs:
+                break
             block *= 2
 
     def _depth(self, blocks: _Blocks, theta: float) -> float:
@@ -216,31 +270,31 @@ class _Search:
 
     def _affordable(self, blocks: _Blocks, theta: float) -> float | None:
         """The largest theta, from this one down, at which rare services cost little; None if they cost too much."""
-        for _ in range(40 if theta > 0 else 0):
+        for _ in range(40):
             depth = self._depth(blocks, theta)
             if depth > 0:
-                rare = blocks.rare(_judges(self.model.servers), theta)
+                rare = blocks.rare(_judging(self.model.servers), theta)
                 if rare.expected(blocks.mix.probability, blocks.heights.length) <= RARE_PART * depth:
                     return theta
             theta *= 0.8
         return None
 
-    def _largest_theta(self, blocks: _Blocks) -> float:
-        """Where the estimated log-mgf of Y - A is back at 0, but no more than a sample of this size can tell."""
+    def _largest_theta(self, blocks: _Blocks) -> float | None:
+        """Where the estimated log-mgf of Y - A is back at 0, but no more than a sample of this size can tell; None if
+        it is nowhere below 0, except where rounding says so."""
         low, high = 0.0, 1.0 / max(float(np.std(blocks.rise)), 0.05 * float(np.mean(blocks.rise)))
         if self._depth(blocks, high) > 0:
             return high
+        least = ROUNDING * high
         for _ in range(40):
             middle = 0.5 * (low + high)
             low, high = (middle, high) if self._depth(blocks, middle) > 0 else (low, middle)
-        return low
+        return low if low > least else None
 
     def judge(self, block: int, theta: float, profile: tuple[float, ...], stream: int) -> Certificate:
         """The bounds, from blocks that had no say in the choice."""
-        count = _judges(self.model.servers)
-        piles = self._piles(count, stream, profile)
-        piles.extend(block)
-        blocks = self._blocks(piles, profile)
+        count = _judging(self.model.servers)
+        blocks = _Blocks.together(list(self._judges(count, block, profile, stream)))
         factor = blocks.rare(count, theta).log_factor(blocks.heights.count)
         sampled = blocks.log_mgf(theta, 1.0 - (1.0 - SURE) / ATTEMPTS, factor).high
         # By Jensen's inequality the log-mgf is at least theta E[Y], and E[Y] at least block / threshold: a smaller
@@ -249,6 +303,6 @@ class _Search:
         return Certificate(theta, block, log_mgf, log_mgf + self.gaps.log(block, theta), count, profile=profile)
 
 
-def _judges(servers: int) -> int:
+def _judging(servers: int) -> int:
     """How many blocks to judge on: fewer where a block's heights are large."""
     return int(min(max(MOST_BYTES // (8 * servers), 64), JUDGING))

@@ -34,12 +34,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from loynes.inputs.arrivals import parts_of
-from loynes.inputs.cells import UpperCells
+from loynes.inputs.cells import USUAL_CLASSES, UpperCells
 from loynes.inputs.tables import JobTable, class_probabilities
 
 Array = NDArray[np.float64]
@@ -66,39 +68,76 @@ class RareServices:
         return block * (math.log1p(float(probability @ np.expm1(self.of_class))) + self.of_job)
 
 
+class _Rare(NamedTuple):
+    """What a sample of so many jobs sees too rarely, or not at all: values and probabilities, group after group."""
+
+    unseen: NDArray[np.bool_]  # by group
+    first: NDArray[np.int64]  # of each class, and where the last one ends
+    value: Array
+    weight: Array
+    longest: float  # service that is not rare
+
+
 class RareLaws:
-    """The services of a table, as far as they may be rare: made once, asked for many theta."""
+    """The services of a table, as far as they may be rare: made once, asked for many theta.
+
+    Classes that need the same are in law one class, whose service is a mixture of theirs, so all of the above holds for
+    them together. Thousands of classes are seen rarely each, but not together.
+    """
 
     def __init__(self, table: JobTable) -> None:
-        self._table, self._probability = table, class_probabilities(table)
-        self._laws = UpperCells(table, np.arange(len(table.need)))
+        self._table, self._of_class = table, _groups(table)
+        self._probability = np.bincount(self._of_class, class_probabilities(table))
+        laws = UpperCells(table, np.arange(len(table.need)))
+        self._value, self._weight = laws.value, laws.weight
+        if len(self._probability) < len(table.need):
+            share = class_probabilities(table) / self._probability[self._of_class]
+            members = [np.flatnonzero(self._of_class == group) for group in range(len(self._probability))]
+            self._value = [np.concatenate([laws.value[c] for c in classes]) for classes in members]
+            self._weight = [np.concatenate([share[c] * laws.weight[c] for c in classes]) for classes in members]
+            for group, value in enumerate(self._value):
+                order = np.argsort(value)
+                self._value[group], self._weight[group] = value[order], self._weight[group][order]
+        self._rare = lru_cache(maxsize=1)(self._find)
 
     def at(self, theta: float, jobs: float, spread: float = 0.0) -> RareServices:
         """The factors, for a sample of so many jobs in all, in blocks that start from entries so far apart."""
-        unseen = jobs * self._probability <= RARE
-        costs, moments, longest = np.zeros(len(unseen)), np.zeros(len(unseen)), spread
-        for c, (value, weight) in enumerate(zip(self._laws.value, self._laws.weight, strict=True)):
-            if unseen[c]:
-                moments[c] = float(weight @ _powers(theta, value)) + 1.0
-                continue
-            # From the longest down, as many as are rare; the last cell of them is rare in part.
-            rare = RARE / (jobs * self._probability[c])
-            above = np.cumsum(weight[::-1])
-            last = min(int(np.searchsorted(above, rare)), len(above) - 1)
-            kept = weight[::-1][: last + 1].copy()
-            kept[-1] = min(rare - (above[last] - kept[-1]), kept[-1])
-            costs[c] = float(kept @ _powers(theta, value[::-1][: last + 1]))
-            longest = max(longest, float(value[::-1][last]))
-        return RareServices(
-            np.log1p(costs), _of_unseen(self._table, self._probability, unseen, moments, theta * longest)
-        )
+        rare = self._rare(jobs)
+        powers = np.expm1(np.minimum(theta * rare.value, LARGEST))
+        ends = zip(rare.first[:-1].tolist(), rare.first[1:].tolist(), strict=True)
+        sums = np.array([float(rare.weight[a:b] @ powers[a:b]) for a, b in ends])[self._of_class]
+        unseen = rare.unseen[self._of_class]
+        costs, moments = np.where(unseen, 0.0, sums), np.where(unseen, sums + 1.0, 0.0)
+        of_job = _of_unseen(self._table, unseen, moments, theta * max(spread, rare.longest))
+        return RareServices(np.log1p(costs), of_job)
+
+    def _find(self, jobs: float) -> _Rare:
+        unseen, longest = jobs * self._probability <= RARE, 0.0
+        values, weights = [], []
+        for c, (value, weight) in enumerate(zip(self._value, self._weight, strict=True)):
+            if not unseen[c]:
+                # From the longest down, as many as are rare; the last cell of them is rare in part.
+                rare = RARE / (jobs * self._probability[c])
+                above = np.cumsum(weight[::-1])
+                last = min(int(np.searchsorted(above, rare)), len(above) - 1)
+                value, weight = value[::-1][: last + 1], weight[::-1][: last + 1].copy()
+                weight[-1] = min(rare - (above[last] - weight[-1]), weight[-1])
+                longest = max(longest, float(value[last]))
+            values.append(value)
+            weights.append(weight)
+        first = np.cumsum([0, *map(len, values)])
+        return _Rare(unseen, first, np.concatenate(values), np.concatenate(weights), longest)
 
 
-def _powers(theta: float, value: Array) -> Array:
-    return np.expm1(np.minimum(theta * value, LARGEST))
+def _groups(table: JobTable) -> NDArray[np.int64]:
+    """The group of each class. Few classes are a group each; of many, those that need the same are one."""
+    if len(table.need) <= USUAL_CLASSES or table.arrivals.mixed or table.arrivals.repeat >= 0:
+        return np.arange(len(table.need))
+    _, group = np.unique(np.hstack([table.demand, table.specific]), axis=0, return_inverse=True)
+    return np.asarray(group.ravel(), np.int64)
 
 
-def _of_unseen(table: JobTable, probability: Array, unseen: NDArray[np.bool_], moments: Array, spread: float) -> float:
+def _of_unseen(table: JobTable, unseen: NDArray[np.bool_], moments: Array, spread: float) -> float:
     """The logarithm of the factor for each job, in the phase where it is largest."""
     if not unseen.any():
         return 0.0
@@ -106,7 +145,7 @@ def _of_unseen(table: JobTable, probability: Array, unseen: NDArray[np.bool_], m
         # Without strict order entries of a pile may lie further apart than the longest service.
         return math.inf
     mixes = np.diff(parts_of(table.arrivals).mix.astype(np.float64) * 2.0**-32, axis=1, prepend=0.0)
-    mixes = mixes if mixes.size else probability[None, :]
+    mixes = mixes if mixes.size else class_probabilities(table)[None, :]
     share = mixes[:, unseen].sum(axis=1)
     if not share.max() < 1.0:
         return math.inf

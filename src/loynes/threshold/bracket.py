@@ -51,7 +51,7 @@ def bracket(
         gained = state.since(half)
         current = _regenerated(piles, state, confidence) if regenerative else None
         current = current or bracketed(state, gained, piles.mix, confidence)
-        report(progress, current.threshold, precision)
+        report(progress, current.threshold, precision, piles.jobs / max_jobs)
         width = 2.0 * current.threshold.relative
         precise = width <= precision
         most = whole_blocks(int(max_jobs / piles.replicas))

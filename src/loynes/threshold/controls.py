@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ from loynes.model.laws.law import Law
 
 MOST_CONTROLLED = 8
 MOST_BLOCKERS = 4
+MOST_CLASSES = 512
 REPLICAS_PER_CONTROL = 4
 LEAST_REPLICAS = 32
 # Nodes of the integral over the longest service, equidistant in its logarithm: so many while it grows by a factor e.
@@ -80,26 +82,31 @@ class Mix:
         order = np.argsort(-spread, kind="stable")[:MOST_CONTROLLED]
         return order[spread[order] > 0]
 
-    @cached_property
-    def conflict(self) -> NDArray[np.bool_]:
-        """[class, other]: they do not fit on the servers together, and the other's service has a finite variance."""
-        if not self.independent:  # what a blocker waits for is then not known
-            return np.zeros((len(self.need), len(self.need)), np.bool_)
-        together = self.taken[:, None, :] + self.taken > self.units
-        return together.any(axis=2) & self._tame & ~np.eye(len(self.need), dtype=np.bool_)
+    def conflicts_of(self, job_class: int) -> NDArray[np.bool_]:
+        """[other]: they do not fit on the servers together, and the other's service has a finite variance."""
+        together = self.taken[job_class] + self.taken > self.units
+        return np.asarray(together.any(axis=1) & self._tame & (np.arange(len(self.need)) != job_class))
 
     @cached_property
     def blocking(self) -> Ints:
-        """The classes that matter most among those that have others to wait for, the largest need first."""
+        """The classes that matter most among those that have others to wait for, the largest need first.
+
+        What a blocker waits for is known only where classes are independent of one another. Of very many classes each
+        matters little, and the law of what it waits for is dear: there is none.
+        """
+        if not self.independent or len(self.need) > MOST_CLASSES:
+            return np.empty(0, np.int64)
         order = np.argsort(-self._weight, kind="stable")
-        chosen = order[self.conflict[order].any(axis=1)][:MOST_BLOCKERS]
+        have = (c for c in order if self.conflicts_of(c).any())
+        chosen = np.array(list(islice(have, MOST_BLOCKERS)), np.int64)
         return chosen[np.argsort(-self.need[chosen], kind="stable")]
 
     @cached_property
     def blockers(self) -> Blockers:
         of_class = np.full(len(self.need), -1, np.int64)
         of_class[self.blocking] = np.arange(len(self.blocking))
-        return Blockers(of_class, np.ascontiguousarray(self.conflict[self.blocking].T, dtype=np.float64))
+        conflict = [self.conflicts_of(c) for c in self.blocking]
+        return Blockers(of_class, np.array(conflict, np.float64).reshape(len(conflict), len(self.need)).T.copy())
 
     @cached_property
     def replicas(self) -> int:
@@ -147,7 +154,7 @@ class Mix:
         """For each blocker: times x, and the probability that a job conflicts with it and is longer than x."""
         tails = []
         for blocker in self.blocking:
-            others = np.flatnonzero(self.conflict[blocker])
+            others = np.flatnonzero(self.conflicts_of(blocker))
             laws = [self.laws[k] for k in others]
             low, high = 1e-9 * min(law.mean for law in laws), max(law.mean for law in laws)
             # To where nothing is left of any law, however far beyond its mean.

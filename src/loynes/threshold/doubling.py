@@ -27,7 +27,7 @@ def doubling(
         bracket = bracketed(state, gained, piles.mix, confidence)
         estimate = bracket.threshold.estimate
         agree = abs(estimate - previous) <= precision * estimate
-        report(progress, bracket.threshold, precision)
+        report(progress, bracket.threshold, precision, piles.jobs / max_jobs)
         if agree or 2 * piles.jobs > max_jobs:
             loss = hol_loss(gained, before.length, piles.mix, confidence)
             return Outcome(bracket.threshold, loss, bracket.reduction, agree)

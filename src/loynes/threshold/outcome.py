@@ -63,7 +63,8 @@ def _ratio(lost: Array, grown: Array, controls: Array, confidence: float) -> Est
     return Estimate(ratio, ratio - half, ratio + half)
 
 
-def report(progress: Progress, threshold: Estimate, precision: float) -> None:
-    """Noise falls with the square root of the jobs, so the share done is about (target / width)^2."""
-    share = min(0.99, (precision / max(2.0 * threshold.relative, precision)) ** 2)
+def report(progress: Progress, threshold: Estimate, precision: float, spent: float) -> None:
+    """Noise falls with the square root of the jobs, so the share done is about (target / width)^2; or as much as is
+    spent of the jobs there are."""
+    share = min(0.99, max((precision / max(2.0 * threshold.relative, precision)) ** 2, spent))
     progress(share, f"threshold {threshold.estimate:.5g} in [{threshold.low:.5g}, {threshold.high:.5g}]")

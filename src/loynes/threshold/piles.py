@@ -30,20 +30,22 @@ class Piles:
         *,
         seed: int,
         replicas: int,
+        first: int = 0,
         stream: int = STREAM_PILE,
         start: Array | None = None,
         engine: Engine,
     ) -> None:
-        """Flat, or all from the same heights."""
+        """Replicas first, first + 1, ...: flat, or all from the same heights."""
+        numbers = np.arange(first, first + replicas)
         self.table, self.mix, self.replicas = table, mix, replicas
         self.length = 0
-        self._engine, self._rows = engine, (table, seed, stream, np.arange(replicas))
+        self._engine, self._rows = engine, (table, seed, stream, numbers)
         # Random assignment (all servers of a job are drawn, and nobody waits his turn) has a kernel of its own, which
         # keeps track of who is where.
         random = len(table.units) == 1 and not table.demand.any() and not table.strict
         self._task = Pile(*self._rows, needs, mix.blockers, random)
         heap = new_heap(replicas, len(table.need), len(mix.blocking), len(table.units))
-        places = start_places(table.arrivals, seed, stream, np.arange(replicas))
+        places = start_places(table.arrivals, seed, stream, numbers)
         heights = np.zeros((replicas, table.servers))
         if start is not None:
             heights += start
@@ -99,6 +101,12 @@ class Heights:
     count: Ints
     service: Array
     blocked: Array  # longest services that blockers had to wait for, summed
+
+    @classmethod
+    def together(cls, parts: list[Heights]) -> Heights:
+        """Replicas of the same length, in one."""
+        length, *arrays = zip(*(vars(part).values() for part in parts), strict=True)
+        return cls(length[0], *map(np.concatenate, arrays))
 
     def since(self, earlier: Heights) -> Heights:
         return Heights(*(now - then for now, then in zip(vars(self).values(), vars(earlier).values(), strict=True)))

@@ -38,7 +38,8 @@ IN_TABLES = 10
 
 def saturated_states(model: Model, max_states: int) -> Blocked | str:
     """The states of the saturated chain, or why they are not to be had."""
-    stages = Stages.of(model)
+    # Any of the stages may be alone in service: there are at least as many states.
+    stages = Stages.of(model, max_states)
     if isinstance(stages, str):
         return stages
     predicted = chain_size(stages)

@@ -18,10 +18,10 @@ from loynes.estimators.measures import Measures, Wanted, bracket
 from loynes.estimators.workloads import SampledWaits
 from loynes.execution.context import Context
 from loynes.inputs.philox import STREAM_PILOT
-from loynes.inputs.tables import JobTable, Needs, job_table, needs_of, rarest
+from loynes.inputs.tables import MANY_CLASSES, JobTable, Needs, job_table, needs_of, rarest
 from loynes.kernels.cpu.threads import cores
 from loynes.kernels.engine import Array, Engine, Ints
-from loynes.kernels.shape import step_cost
+from loynes.kernels.shape import step_cost, usual_jobs
 from loynes.kernels.tally import BINS, Tally, sum_of
 from loynes.model import Model
 from loynes.questions.answering.thresholds import JudgedRate
@@ -47,6 +47,7 @@ FIRST_SAMPLES = 2_000
 LEAST_OBSERVED = 4_096
 # How often a run should see the rarest class, or branch of a law.
 OFTEN = 30
+OF_MANY_CLASSES = 3e7  # jobs to see them among, at most, where classes are very many
 # How often the long services that bring a part of the second moment of the work: so many times the precision, at most
 # so much. What longer ones bring is left to the controls.
 LONG_SEEN, LONG_PART, MOST_PART = 10, 3.0, 0.1
@@ -112,7 +113,7 @@ class Methods:
 
     @property
     def max_jobs(self) -> float:
-        return self._engine.most_jobs if self.q.max_jobs is None else self.q.max_jobs
+        return usual_jobs(self._engine.most_jobs, self.table) if self.q.max_jobs is None else self.q.max_jobs
 
     @cached_property
     def table(self) -> JobTable:
@@ -132,6 +133,7 @@ class Methods:
         """Chains from below and from above; forward chains, a lower bound, where nothing bounds from above."""
         certificate = self._certify()
         if isinstance(certificate, NoCertificate):
+            self.context.notice(f"no certificate, a lower bound follows: {certificate.why}")
             return self._uncertified(self.forward(replicas, burn_in), certificate)
         if burn_in is None:
             self.context.progress(0.0, "pilot: how long the two chains take to meet")
@@ -244,6 +246,8 @@ class Methods:
         controls = self._controls(replicas, begin, places)
         # Whatever is rare must have been seen, or the replicas agree on a world without it.
         least = OFTEN / rarest(self.table)
+        if len(self.table.need) > MANY_CLASSES:
+            least = min(least, OF_MANY_CLASSES)  # else the rarest of thousands would say how long a run is
         if controls is not None and self.model.highest_moment > 3:
             # Nor may the long services be missing that bring as much of the mean wait as it is to be known to.
             least = max(least, enough_jobs(self.table, min(LONG_PART * self.q.precision, MOST_PART), LONG_SEEN))
@@ -315,6 +319,7 @@ class Methods:
         """Backward sandwich; backward samples, a lower bound, where nothing bounds from above."""
         bound = within_reach(self.model, self.table, self._certify(), delta)
         if isinstance(bound, NoCertificate):
+            self.context.notice(f"no certificate, a lower bound follows: {bound.why}")
             return self._uncertified(self.backward(1, None), bound)
         certificate = replace(bound, distance=Estimate(0.0, 0.0, delta))
 
@@ -370,9 +375,8 @@ class Methods:
 
     def _certify(self) -> Certificate | NoCertificate:
         self.context.progress(0.0, "certificate: what bounds the workload from above")
-        return certify(
-            self.model, self.rate, self.judged.threshold, seed=self.q.seed, max_jobs=self.max_jobs, context=self.context
-        )
+        options: dict[str, Any] = {"seed": self.q.seed, "max_jobs": self.q.max_jobs, "context": self.context}
+        return certify(self.model, self.rate, self.judged.threshold, **options)
 
     def _uncertified(self, outcome: Outcome, none: NoCertificate) -> Outcome:
         text = f"no certificate, a lower bound only: {none.why}; the {outcome.method} method starts empty"
@@ -403,6 +407,11 @@ class Methods:
             texts += (
                 f"the rarest class, or branch of a law, is expected only {expected:.2g} times in {outcome.jobs:.3g} "
                 "jobs: what it causes may be missing from these intervals",
+            )
+        if len(self.table.need) > MANY_CLASSES:
+            texts += (
+                f"percentiles of responses are left out: {len(self.table.need)} classes are too many to find them for "
+                "each",
             )
         if not self.q.samples and wait.estimate > 0 and self._excess(wait) > 1:
             texts += (

@@ -143,8 +143,7 @@ def sampler_of(question: Sample, context: Context) -> Sampler:
     certificate: Certificate | None = None
     method, warnings, why = str(q.method), judged.warnings, FIRST_AGREEMENT
     if method == "perfect":
-        max_jobs = context.engine.most_jobs if q.max_jobs is None else q.max_jobs
-        bound = certify(q.model, judged.rate, judged.threshold, seed=q.seed, max_jobs=max_jobs, context=context)
+        bound = certify(q.model, judged.rate, judged.threshold, seed=q.seed, max_jobs=q.max_jobs, context=context)
         delta = DELTA if q.delta is None else q.delta
         bound = within_reach(q.model, table, bound, delta)
         if isinstance(bound, Certificate):
@@ -153,6 +152,7 @@ def sampler_of(question: Sample, context: Context) -> Sampler:
         else:
             method, why = "backward", bound.why
             warnings += (f"no certificate, lower bounds only: {bound.why}; these are backward samples",)
+            context.notice(warnings[-1])
     places = np.array([place for _, place in levels_of(q.model)])
     model = q.model.with_rate(judged.rate)
     return Sampler(q, model, table, judged, method, certificate, why, warnings, context, places)

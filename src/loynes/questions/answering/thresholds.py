@@ -12,6 +12,7 @@ from loynes.estimate import Estimate
 from loynes.execution.context import Context
 from loynes.inputs.tables import job_table, needs_of
 from loynes.kernels.engine import whole_blocks
+from loynes.kernels.shape import usual_jobs
 from loynes.model import Model, Periodic
 from loynes.results.records.threshold import Threshold
 from loynes.stationary.backward import initial_length
@@ -46,7 +47,7 @@ def cheap_threshold(model: Model) -> tuple[float, str] | None:
     formula = closed.threshold(model)
     if formula is not None:
         return formula.value, formula.name
-    stages = Stages.of(model)
+    stages = Stages.of(model, CHEAP_STATES)
     if isinstance(stages, str) or chain_size(stages) > CHEAP_STATES:
         return None
     states = Blocked.of(Crews.of(stages))
@@ -65,7 +66,7 @@ def sampled_threshold(
     context: Context,
 ) -> Threshold:
     """The threshold from piles, until (high - low) / estimate <= precision or max_jobs jobs have been piled up."""
-    most = context.engine.most_jobs if max_jobs is None else max_jobs
+    most = usual_jobs(context.engine.most_jobs, job_table(model, None)) if max_jobs is None else max_jobs
     pile = partial(_piled, method=method, replicas=replicas, seed=seed, context=context)
     # Where slots of a cycle bring other classes, their order depends on the rate.
     found = _in_cycles if model.phase_mix is not None and isinstance(model.arrivals, Periodic) else _as_they_come
@@ -225,6 +226,7 @@ def judged_rate(model: Model, rate: float | None, load: float | None, *, seed: i
         return JudgedRate(rate, Estimate.exact(value), f"exact: {source}", warnings)
 
     def sampled(precision: float, max_jobs: float) -> Estimate:
+        max_jobs = usual_jobs(max_jobs, job_table(model, None))
         return sampled_threshold(model, precision=precision, max_jobs=max_jobs, seed=seed, context=context).threshold
 
     if rate is None:
