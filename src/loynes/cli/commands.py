@@ -158,7 +158,7 @@ def _option(name: str, field: Any, option: Option, prefix: str, panel: str | Non
     flag, kind = flag_of(name, option), _base(field.annotation)
     if kind is bool and field.default:
         flag = f"{flag}/--no-{flag.removeprefix('--')}"
-    if option.written in ("list", "pairs"):
+    if option.written in ("list", "pairs", "duration"):
         kind = str
     many = option.written in ("repeated", "pairs")
     about = typer.Option(flag, metavar=option.metavar, help=help_text, show_default=False, rich_help_panel=panel)
@@ -212,6 +212,7 @@ def _run(question: type[Question], given: dict[str, Any], others: dict[str, type
     """Ask the question that the command line puts, show the result, write it."""
     from loynes.cli import output
     from loynes.cli.watch import asking
+    from loynes.execution.deadline import NEVER, Deadline
     from loynes.kernels.backends import warm_up
     from loynes.model import load
     from loynes.questions.asking.ask import ask
@@ -236,9 +237,12 @@ def _run(question: type[Question], given: dict[str, Any], others: dict[str, type
     asked, folder = question.of(**options), output.run_folder(out)
     title = f"{asked.subject}: {question.command}"
     ways = {name: common[name] for name in ("quiet", "cluster", "workers")}
-    with asking(title, folder, **ways) as (progress, executor):
-        result = ask(asked, folder=folder, executor=executor, progress=progress)
+    # Questions that take a time can be interrupted, and say what they know by then.
+    deadline = Deadline(getattr(asked, "time", None)) if "time" in question.model_fields else NEVER
+    with asking(title, folder, **ways, deadline=deadline) as (progress, executor):
+        result = ask(asked, folder=folder, executor=executor, progress=progress, deadline=deadline)
     output.result(result, bool(common["as_json"]), None if "path" in question.model_fields else out)
+    output.stopped(result, folder)
 
 
 def _out_of_place(name: str, options: dict[str, Any], others: dict[str, type[Question]]) -> str:

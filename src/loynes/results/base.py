@@ -52,12 +52,15 @@ class Result:
     command: ClassVar[str] = ""
     derived: ClassVar[tuple[str, ...]] = ()
     tidy_csv: ClassVar[bool] = False
-    optional: ClassVar[tuple[str, ...]] = ("exceeds", "resources")  # left out of JSON where there is nothing of it
+    # Left out of JSON where there is nothing of it.
+    optional: ClassVar[tuple[str, ...]] = ("exceeds", "resources", "stopped")
 
     question: dict[str, Any] = field(default_factory=dict)
     seed: int | None = None
     seconds: Seconds = field(default=math.nan, compare=False)
     warnings: tuple[str, ...] = ()
+    # Where a limit ended the run before it was done: by which (max-jobs, time, interrupt), and how far it came.
+    stopped: dict[str, Any] = field(default_factory=dict)
     version: str = __version__
 
     def __init_subclass__(cls) -> None:

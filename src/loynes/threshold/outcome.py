@@ -18,7 +18,8 @@ class Outcome:
     threshold: Estimate
     hol_loss: tuple[Estimate, ...]  # of every kind
     reduction: float  # of variance, by control variates
-    precise: bool  # False if max_jobs came before the precision
+    precise: bool  # False if max_jobs, or the end of the time, came before the precision
+    stopped: bool = False  # by the end of the time, or because somebody asked
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,8 @@ def _ratio(lost: Array, grown: Array, controls: Array, confidence: float) -> Est
     return Estimate(ratio, ratio - half, ratio + half)
 
 
-def report(progress: Progress, threshold: Estimate, precision: float) -> None:
-    """Noise falls with the square root of the jobs, so the share done is about (target / width)^2."""
-    share = min(0.99, (precision / max(2.0 * threshold.relative, precision)) ** 2)
+def report(progress: Progress, threshold: Estimate, precision: float, limit: float = 0.0) -> None:
+    """Noise falls with the square root of the jobs, so the share done is about (target / width)^2; or `limit`, that of
+    the jobs that may be piled up, where these end the run."""
+    share = min(0.99, max((precision / max(2.0 * threshold.relative, precision)) ** 2, limit))
     progress(share, f"threshold {threshold.estimate:.5g} in [{threshold.low:.5g}, {threshold.high:.5g}]")

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from loynes._version import __version__
-from loynes.errors import LoynesWarning, UsageError
+from loynes.errors import LoynesWarning, TimeUpError, UsageError
+from loynes.execution.compiling import compiling
 from loynes.execution.context import Context
-from loynes.execution.progress import Progress, silent
+from loynes.execution.deadline import NEVER, Deadline, Stopped
+from loynes.execution.progress import Progress, duration, silent
 from loynes.execution.workers import Pool
 from loynes.kernels.fingerprint import FINGERPRINT
 from loynes.questions.asking.folder import complete, holds_answer, open_journal, read_document, remove_journal
@@ -74,13 +76,29 @@ def _signature(question: type[Question], result: type[Result]) -> inspect.Signat
 
 
 def ask(
-    question: Question, *, folder: str | Path | None = None, executor: object = None, progress: Progress = silent
+    question: Question,
+    *,
+    folder: str | Path | None = None,
+    executor: object = None,
+    progress: Progress = silent,
+    deadline: Deadline | None = None,
 ) -> Result:
-    """The result of a question."""
+    """The result of a question; by a deadline, if there is one, else within the time that the question says.
+
+    TimeUpError where nothing is known by then; KeyboardInterrupt where it was somebody who asked to stop.
+    """
     pool = None if executor is None else Pool(executor)
-    context = Context(getattr(question, "backend", "cpu"), progress, pool=pool)
+    seconds = getattr(question, "time", None)
+    deadline = deadline or (NEVER if seconds is None else Deadline(seconds))
+    context = Context(getattr(question, "backend", "cpu"), progress, pool=pool, deadline=deadline)
     _ = context.engine  # a backend that is not there is refused at once
-    return answered(question, context, question.own_folder if folder is None else Path(folder))
+    try:
+        with compiling(progress, deadline):
+            return answered(question, context, question.own_folder if folder is None else Path(folder))
+    except Stopped:
+        if deadline.asked:
+            raise KeyboardInterrupt from None
+        raise TimeUpError(f"time {duration(deadline.seconds or 0.0)}: was up before anything was known") from None
 
 
 def answered(question: Question, context: Context, folder: Path | None = None) -> Result:
@@ -92,9 +110,14 @@ def answered(question: Question, context: Context, folder: Path | None = None) -
         context = context.recorded_in(open_journal(folder, question), folder)
     result = question.answer(context)
     result = replace(result, seconds=time.perf_counter() - began, question=question.options())
+    deadline = context.deadline
+    if deadline.cut and not result.stopped:
+        result = replace(result, stopped={"by": "interrupt" if deadline.asked else "time"})
     if folder is not None:
         result.save_folder(folder)
-        remove_journal(folder)
+        # A run that was cut short can go on.
+        if not deadline.cut:
+            remove_journal(folder)
     return result
 
 

@@ -86,7 +86,7 @@ class Question(BaseModel):
 
     def options(self) -> dict[str, Any]:
         """The options that differ from their defaults, as plain data; the model is kept apart."""
-        kept = {n for n in type(self).model_fields if n != "model" and option_of(type(self), n).asked}
+        kept = {n for n in type(self).model_fields if n != "model" and _is_kept(option_of(type(self), n))}
         return self.model_dump(mode="json", include=kept, exclude_defaults=True)
 
 
@@ -114,6 +114,10 @@ def option_of(cls: type[Question], name: str) -> Option:
     """The Option among a field's annotations."""
     option = next((extra for extra in cls.model_fields[name].metadata if isinstance(extra, Option)), None)
     return option or Option("")
+
+
+def _is_kept(option: Option) -> bool:
+    return option.asked and option.kept
 
 
 def flag_of(name: str, option: Option) -> str:
