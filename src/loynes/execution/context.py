@@ -50,6 +50,10 @@ class Context:
             return self
         return replace(self, progress=PartProgress(self.progress, first, size, name))
 
+    def watched_by(self, other: Context) -> Context:
+        """The same with another's progress, and with its own deadline."""
+        return replace(self, progress=other.progress)
+
     def within(self, share: float) -> Context:
         """For a part of the work that may take this share of the time that is left, if time is what ends it."""
         return self._until(self.deadline.within(share))

@@ -12,6 +12,18 @@ def ended_by(deadline: Deadline) -> str:
     return INTERRUPT if deadline.asked else TIME
 
 
+def cut_short(deadline: Deadline, done: str) -> str:
+    """A warning: work was cut short, and what was done by then."""
+    by = ended_by(deadline)
+    when = "by an interrupt" if by == INTERRUPT else "as the time was up"
+    return f"stopped {when}, {done}; {allow(by)}"
+
+
+def not_run(deadline: Deadline) -> str:
+    """Why there is nothing of a case."""
+    return "not run: interrupted" if deadline.asked else "not run: the time was up"
+
+
 def after(by: str, jobs: float, deadline: Deadline) -> str:
     """When that was: " at 4e9 jobs", " after 20 s"."""
     if by == TIME and deadline.seconds is not None:

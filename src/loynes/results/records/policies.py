@@ -13,6 +13,9 @@ from loynes.results.records.simulation import Simulation
 from loynes.results.table import Table
 from loynes.results.tables import TIDY
 
+# How the reason begins where a policy was not run at a rate.
+NOT_RUN = "not run"
+
 
 @dataclass(frozen=True)
 class Limit:
