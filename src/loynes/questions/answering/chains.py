@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from loynes.errors import UsageError
+from loynes.execution.progress import Progress, silent
 from loynes.markov import closed, queue, saturated
 from loynes.markov.decay import decay_rate
 from loynes.markov.phases import Stages
@@ -68,7 +69,14 @@ def exact_threshold(model: Model, states: Blocked | str) -> Exact:
     )
 
 
-def exact_queue(saturation: Exact, model: Model, rate: float, states: Blocked | str, tails: tuple[float, ...]) -> Exact:
+def exact_queue(
+    saturation: Exact,
+    model: Model,
+    rate: float,
+    states: Blocked | str,
+    tails: tuple[float, ...],
+    progress: Progress = silent,
+) -> Exact:
     formula = closed.wait(model, rate)
     # A formula that knows means only gives way to a chain, which knows more.
     if formula is not None and (formula.decay is not None or isinstance(states, str)):
@@ -103,7 +111,9 @@ def exact_queue(saturation: Exact, model: Model, rate: float, states: Blocked | 
             f"{model.label}: no exact waits: the matrices of {len(states)} states and {len(states.crews)} crews would "
             f"take {process.bytes / 2**30:.3g} GiB, more than {MOST_BYTES >> 30}; use `loynes evaluate`"
         )
+    progress(0.1, f"queue of {len(states)} states")
     solved = queue.solve(process)
+    progress(0.6, "waits" + (f", and how many exceed {len(tails)} times" if tails else ""))
     found = Waits(solved)
     known = Known.of(found, rate / saturation.threshold)
     overall, *classes = known.waits(found, tails)

@@ -17,6 +17,7 @@ from loynes.execution.deadline import NEVER, Deadline, Stopped
 from loynes.execution.progress import Progress, duration, silent
 from loynes.execution.workers import Pool
 from loynes.kernels.fingerprint import FINGERPRINT
+from loynes.model.units import seconds_of
 from loynes.questions.asking.folder import complete, holds_answer, open_journal, read_document, remove_journal
 from loynes.questions.asking.question import Question, question_for, questions
 from loynes.results.base import Result, read_result
@@ -121,11 +122,35 @@ def answered(question: Question, context: Context, folder: Path | None = None) -
     return result
 
 
-def resume(folder: str | Path, *, executor: object = None, progress: Progress = silent) -> Result:
+def deadline_of(folder: str | Path, time: float | str | None) -> Deadline:
+    """That of a run that goes on; a question that takes no time runs to its end, whatever happens."""
+    question = questions().get(read_document(folder)["command"])
+    if question is None or "time" not in question.model_fields:
+        if time is not None:
+            raise UsageError(f"{folder}: takes no --time")
+        return NEVER
+    try:
+        seconds = None if time is None else seconds_of(str(time))
+    except ValueError as error:
+        raise UsageError(f"time: {error}") from None
+    if seconds is not None and not seconds > 0:
+        raise UsageError(f"time {time}: must be above 0")
+    return Deadline(seconds)
+
+
+def resume(
+    folder: str | Path,
+    *,
+    time: float | str | None = None,
+    executor: object = None,
+    progress: Progress = silent,
+    deadline: Deadline | None = None,
+) -> Result:
     """The result of a run folder: read, if the run was complete; else computed from where it was stopped.
 
     The result is the same, to the last byte, as that of a run that was never stopped. A folder of another version of
-    loynes is refused. An `executor` may do the work, whoever did it before.
+    loynes is refused. An `executor` may do the work, whoever did it before. A `time` (seconds, or "30s") ends it once
+    more with what is known by then.
     """
     asked = read_document(folder)
     if asked["command"] not in questions():
@@ -140,4 +165,6 @@ def resume(folder: str | Path, *, executor: object = None, progress: Progress = 
             )
     model = {} if asked["model"] is None else {"model": asked["model"]}
     question = questions()[asked["command"]].of(**model, **asked["options"])
-    return ask(question, folder=folder, executor=executor, progress=progress)
+    if deadline is None and time is not None:
+        deadline = deadline_of(folder, time)
+    return ask(question, folder=folder, executor=executor, progress=progress, deadline=deadline)

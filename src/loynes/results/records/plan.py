@@ -43,6 +43,7 @@ class Plan(Result):
     certified: bool  # whether "meets" rests on an upper bound
     confidence: float
     tried: tuple[dict[str, Any], ...] = ()  # value, verdict, seed
+    resolution: float = 0.0  # to which the answer was looked for, as a part of it; 0: to the next whole number
 
     @property
     def rate(self) -> float:
@@ -118,6 +119,8 @@ class Plan(Result):
             lines.append(
                 f"one more would take {saved:.3g} off the mean wait of {self.meets.overall.wait.mean.estimate:.3g}"
             )
+        if self.resolution:
+            lines.append(f"the {self.noun} is found to {100 * self.resolution:.3g}% (--resolution)")
         lines.append(f"{len(self.tried)} values tried, {self.seconds:.1f} s, seed {self.seed}")
         return "\n".join(lines)
 
