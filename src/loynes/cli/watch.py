@@ -199,7 +199,7 @@ class Watch:
         """The time left, and the rate, in words."""
         left = self.left if self.share < 1 and not self._stopping else None
         return (
-            "" if left is None else f"about {duration(left)} left",
+            "" if left is None else f"about {duration(max(left, 1.0))} left",
             f"{_count(self.rate)} jobs/s" if self.rate else "",
         )
 

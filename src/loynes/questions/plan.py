@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, cast
 
@@ -266,11 +265,13 @@ class _Search:
         except Stopped:
             return self._as_it_stands()
         further: Evaluation | None = None
+        warnings: tuple[str, ...] = ()
         if self._axis.vary != "rate" and k < self._axis.last:
-            with suppress(Stopped):
+            try:
                 part = self._steps.next(SEARCHING, 0.0)
                 further = self._judge(k + 1, self._fresh, self._doubt, 1, part).result
-        warnings: tuple[str, ...] = ()
+            except Stopped:
+                warnings += (cut_short(self._judge.context.deadline, "before the value after the answer was tried"),)
         if below is None and k > 0:
             warnings += ("no smaller value could be shown to fail: the answer may not be the smallest",)
         failing = None if below is None else self._known[below]
