@@ -97,13 +97,13 @@ def test_durations_are_written_as_people_write_them(text: str, seconds: float) -
 def test_what_is_no_duration_is_said(text: str) -> None:
     with pytest.raises(ValueError, match="must be a duration such as 30s"):
         seconds_of(text)
-    with pytest.raises(loynes.UsageError, match="^time"):
+    with pytest.raises(loynes.UsageError, match=r"^time"):
         Evaluate.of(MODEL, load=0.5, time=text)
 
 
 @pytest.mark.parametrize("wrong", [0, -1, "0s", math.inf])
 def test_a_time_is_above_zero(wrong: object) -> None:
-    with pytest.raises(loynes.UsageError, match="^time .*must be a time above 0, such as 30s"):
+    with pytest.raises(loynes.UsageError, match=r"^time .*must be a time above 0, such as 30s"):
         Evaluate.of(MODEL, load=0.5, time=wrong)
 
 
@@ -363,7 +363,7 @@ def test_a_rate_is_found_to_a_resolution() -> None:
     assert fine.fails_at <= 1.01 * fine.answer * (1 + 1e-9)
     assert len(coarse.tried) < len(fine.tried)
     assert "found to 20%" in coarse.footer
-    with pytest.raises(loynes.UsageError, match="resolution 0.1: is for what is no whole number"):
+    with pytest.raises(loynes.UsageError, match=r"resolution 0\.1: is for what is no whole number"):
         loynes.plan(MODEL, rate=1.0, slo="utilization <= 0.4", resolution=0.1)
 
 
@@ -376,7 +376,7 @@ def watch() -> tuple[Watch, Clock]:
 
 
 def test_the_share_never_goes_back_and_grows_with_jobs() -> None:
-    bar, clock = watch()
+    bar, _ = watch()
     bar.simulated(100)
     bar(0.2, "a")
     bar.simulated(100)

@@ -18,8 +18,8 @@ from loynes.kernels.engine import CUT, AnyState, Engine, Task
 
 # Stretches double while they take less than so many seconds.
 LONG = 1.0
-# One that seems to take longer than this is done by some rows at a time, for a deadline to be seen.
-TOO_LONG = 3.0
+# One that seems to take longer than this is done by some rows at a time, for a deadline to be seen about so often.
+TOO_LONG, PROMPT = 1.0, 0.5
 
 
 def stretches(engine: Engine, task: Task, state: AnyState, start: int, stop: int) -> Iterator[int]:
@@ -87,7 +87,7 @@ class _Prompt(Delegating):
             self._engine.run(task, state, start, stop)
             return
         rows = task.groups()
-        each = max(int(len(rows) * LONG / seconds), 4 * cores())
+        each = max(int(len(rows) * PROMPT / seconds), 4 * cores())
         done = []
         for first in range(0, len(rows), each):
             self._deadline.check(start)

@@ -22,8 +22,8 @@ from loynes.results.records.policies import NOT_RUN, Limit, PolicyComparison, Po
 if TYPE_CHECKING:
     from loynes.questions.answering.orders import Order
 
-# Jobs that finding out what a policy can carry takes, to an order, and what the threshold does.
-OF_LIMIT, OF_THRESHOLD = 16e6, 1e6
+# What a job weighs where the limit of a policy is looked for: lines are long there; and what the threshold weighs.
+NEAR_LIMIT, OF_THRESHOLD = 2.0, 1e5
 # A line longer than this, of jobs that run besides, is not waited for.
 MOST_PRESENT = 1 << 17
 
@@ -68,7 +68,7 @@ class ComparePolicies(Question):
     backend: Annotated[Literal["auto", "cpu"], Option("Events are run on the CPU.", "auto|cpu")] = "auto"
 
     def answer(self, context: Context) -> PolicyComparison:
-        from loynes.questions.answering.limits import limit_of
+        from loynes.questions.answering.limits import jobs_of_search, limit_of
         from loynes.questions.answering.orders import check_order, order_of
 
         model = self.model
@@ -88,14 +88,15 @@ class ComparePolicies(Question):
         steps = Steps(context)
         searched = [order for order in orders if order.policy != "fcfs"] if self.limits else []
         count, each = len(self.loads or self.rates or own), float(self._jobs * self.replicas)
-        then = OF_LIMIT * len(searched) + each * count * len(orders)
+        limit = NEAR_LIMIT * jobs_of_search(model)
+        then = limit * len(searched) + each * count * len(orders)
         part = steps.next(OF_THRESHOLD, then)
         fcfs = limit_of(model, order_of("fcfs", {}), seed=self.seed, context=part)
         limits: dict[str, Limit] = {"fcfs": fcfs} if self.limits else {}
         for order in searched:
-            then = max(then - OF_LIMIT, 0.0)
+            then = max(then - limit, 0.0)
             with suppress(Stopped):
-                part = steps.next(OF_LIMIT, then)
+                part = steps.next(limit, then)
                 limits[order.policy] = limit_of(model, order, seed=self.seed, context=part)
         limits = {name: limits[name] for name in names if name in limits}
         rates = [x * fcfs.rate.estimate for x in self.loads] if self.loads else self.rates or own

@@ -63,7 +63,7 @@ USUAL_BYTES = 1 << 30
 USUAL_BURN_IN = 0.25
 
 # Of the time that is left: what the certificate may take, the burn-in from both sides, a pilot, a burn-in from empty.
-OF_CERTIFICATE, OF_PAIRS, OF_PILOT, OF_BURN_IN = 0.4, 0.5, 0.3, 0.4
+OF_CERTIFICATE, OF_PAIRS, OF_PILOT, OF_BURN_IN = 0.4, 0.4, 0.3, 0.4
 # Where several chains must stay together, a stretch of observation has so many pieces.
 PIECES = 8
 
