@@ -214,7 +214,7 @@ class Lines(Watch):
     def show(self) -> None:
         if time.monotonic() - self._last >= LINE_EVERY:
             self._last = time.monotonic()
-            self._print([f"{self.share:.0%}", self.text, *filter(None, self.pace)])
+            self._print([f"{int(100 * self.share + 1e-9)}%", self.text, *filter(None, self.pace)])
 
     def announce(self, text: str) -> None:
         self._print([text])
@@ -238,7 +238,7 @@ class Line(NamedTuple):
 def fitted(width: int, title: str, share: float, elapsed: str, text: str, left: str, rate: str) -> Line:
     """As much as fits into a line: the bar, share and time first, then the time left, the text (short if need be), the
     rate, and the title, of which a part may do."""
-    always = f"{share:4.0%} {elapsed}"
+    always = f"{int(100 * share + 1e-9):3d}% {elapsed}"
     short = title.rpartition(": ")[2]
     for head, words in ((title, (text, left, rate)), (title, (text, left)), (short, (text, left)), ("", (text, left))):
         after = "  ".join(filter(None, (always, *words)))

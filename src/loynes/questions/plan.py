@@ -42,7 +42,7 @@ MOST_CLAIMS = 12
 RATE_STEP = 0.5
 RESOLUTION = 0.01
 # What a look of the search weighs, and one at a value that is claimed; and how many values are expected to be.
-SEARCHING, CLAIMING, CLAIMS = 1.0, 8.0, 3
+SEARCHING, CLAIMING, CLAIMS = 1.0, 8.0, 4
 # How many times the least possible number of servers is tried, unless --most says otherwise.
 MOST_TIMES = 64
 
@@ -128,7 +128,8 @@ def _axis(question: AskPlan, context: Context) -> Axis:
         if rate is not None:
             raise UsageError("the rate is what is looked for: give --rate or --vary rate, not both")
         resolution = RESOLUTION if question.resolution is None else question.resolution
-        threshold = sampled_threshold(model, seed=question.seed, context=context.within(OF_TIME)).threshold
+        part = context.part(0.0, 0.0, "threshold").within(OF_TIME)
+        threshold = sampled_threshold(model, seed=question.seed, context=part).threshold
         step = _round(RATE_STEP * resolution * threshold.estimate)
         steps = int(threshold.estimate / step)
         highest = steps if most is None else min(steps, int(most / step + 1e-9))
@@ -290,14 +291,19 @@ class _Search:
             below = min(self._axis.near(k), k - 1)
         while below >= 0 and self._verdict(below).clear != -1 and len(self._known) <= MOST_CLAIMS:
             below -= 1
+        # What could not be told apart lies between: the answer comes as near to what fails as the resolution.
+        while below < self._axis.near(k) < k and self._verdict(k - 1).clear == 1 and len(self._known) <= MOST_CLAIMS:
+            k -= 1
         return k, below if below >= 0 and self._known[below].clear == -1 else None
 
     def _verdict(self, k: int) -> Verdict:
         if k not in self._known:
             doubt = self._doubt * 6.0 / (math.pi * (len(self._known) + 1)) ** 2
-            then = CLAIMING * max(CLAIMS - len(self._known) - 1, 0) + SEARCHING
+            then = CLAIMING * max(CLAIMS - len(self._known) - 1, 1)
             part = self._steps.next(CLAIMING, then, f"showing {len(self._known) + 1}")
-            self._known[k] = self._judge(k, self._fresh, doubt, len(PRECISIONS), part)
+            # Rates that the closest look cannot tell from the bound are closer to it than the resolution.
+            looks = len(PRECISIONS) - (1 if self._axis.resolution >= PRECISIONS[-1] else 0)
+            self._known[k] = self._judge(k, self._fresh, doubt, looks, part)
         return self._known[k]
 
     def _bisected(self) -> int:

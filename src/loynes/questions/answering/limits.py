@@ -79,7 +79,7 @@ def _expected(spread: float) -> list[int]:
 
 
 def _most_jobs(spread: float) -> float:
-    return min((MOST_LOOKS / spread) ** (2.0 / 3.0), MOST_JOBS)
+    return float(min((MOST_LOOKS / spread) ** (2.0 / 3.0), MOST_JOBS))
 
 
 def _jobs_of(spread: float, width: float) -> int:

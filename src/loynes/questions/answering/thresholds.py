@@ -36,6 +36,8 @@ JUDGED_NEARLY_BY_JOBS = 3e9
 
 # Of the time that is left, what the threshold may take before a rate is judged by it.
 OF_TIME = 0.3
+# Of all work of a question, what the threshold is to an order.
+OF_PROGRESS = 0.03
 
 NO_RATE = "the model has no arrivals.rate; say --rate R (jobs per unit of time) or --load X (0 to 1)"
 
@@ -231,7 +233,7 @@ def judged_rate(model: Model, rate: float | None, load: float | None, *, seed: i
         return JudgedRate(rate, Estimate.exact(value), f"exact: {source}", warnings)
 
     def sampled(precision: float, max_jobs: float) -> Estimate:
-        part = context.within(OF_TIME)
+        part = context.part(0.0, OF_PROGRESS).within(OF_TIME)
         return sampled_threshold(model, precision=precision, max_jobs=max_jobs, seed=seed, context=part).threshold
 
     if rate is None:

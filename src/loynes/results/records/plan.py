@@ -119,7 +119,7 @@ class Plan(Result):
             lines.append(
                 f"one more would take {saved:.3g} off the mean wait of {self.meets.overall.wait.mean.estimate:.3g}"
             )
-        if self.resolution:
+        if self.resolution and self.adjacent:
             lines.append(f"the {self.noun} is found to {100 * self.resolution:.3g}% (--resolution)")
         lines.append(f"{len(self.tried)} values tried, {self.seconds:.1f} s, seed {self.seed}")
         return "\n".join(lines)
