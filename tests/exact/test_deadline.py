@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from loynes.questions.asking.register import load_all
 from loynes.questions.evaluate import Evaluate
 from loynes.stationary.forward import Chains
 
+MONTH = str(Path(__file__).parents[1] / "recorded" / "month.csv")
 MODEL = str(Path(__file__).parents[1] / "recorded" / "models" / "small.toml")
 
 
@@ -314,6 +316,43 @@ def test_all_questions_say_what_they_know(
         stopped_at(1, name, **options)
     with pytest.raises(KeyboardInterrupt):
         stopped_at(1, name, asked=True, **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "known"),
+    [
+        ("evaluate-log", {}, lambda one: 2 <= one.resamples < 6),
+        ("compare-log", {"policies": ("fcfs", "easy")},
+         lambda one: one.cases[0].result.resamples == one.cases[1].result.resamples < 6 and one.cases[1].differences),
+        ("sweep-log", {"vary": {"servers": (12, 14)}}, lambda one: len({c.result.resamples for c in one.cases}) == 1),
+        ("sensitivity-log", {}, lambda one: one.effects and one.resamples < 6),
+    ],
+)  # fmt: skip
+def test_logs_say_what_they_know(
+    name: str, options: dict[str, Any], known: Callable[[Any], bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The resamples that are done, the same of all cases."""
+    monkeypatch.setattr(chunks, "LONG", 0.0)
+    monkeypatch.setattr("loynes.kernels.cpu.engine.FIRST_PART", 100)  # two rows at a time, or one
+    options = {"trace": MONTH, "servers": 12, "resamples": 6} | options
+    result = stopped_at(last_look(name, **options), name, **options)
+    assert result.stopped["by"] == "time"
+    assert known(result)
+    assert type(result).from_dict(result.to_dict()) == result
+
+
+def test_a_plan_for_a_log_says_what_it_knows() -> None:
+    options: dict[str, Any] = {"trace": MONTH, "servers": 12, "slo": "mean(wait) <= 20000", "resamples": 4}
+    whole = ask(load_all()["plan-log"].of(**options, probability=0.7))
+    looks = last_look("plan-log", **options, probability=0.7)
+    known = 0
+    for look in range(1, looks + 1):
+        with suppress(TimeUpError):
+            result = stopped_at(look, "plan-log", **options, probability=0.7)
+            known += 1
+            assert result.stopped["by"] == "time"
+            assert result.answer >= whole.answer  # type: ignore[attr-defined]
+    assert 0 < known < looks
 
 
 def test_samples_are_written_as_far_as_they_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -319,7 +319,7 @@ def test_short_runs_are_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
     with ThreadPoolExecutor(1) as executor:
         for seconds, here in ((0.0099, [(0, 10)]), (0.01, [])):
             made = spread(executor, monkeypatch, seconds)
-            monkeypatch.setattr(made, "_hand_out", lambda task, state, lines: handed.append(len(lines)))
+            monkeypatch.setattr(made, "_hand_out", lambda task, state, lines, start: handed.append(len(lines)))
             made.run(there, fresh(), 0, 10)
             assert made._here.ranges == here
     assert handed == [5]  # ten rows, on eight lines: two rows each
