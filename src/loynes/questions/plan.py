@@ -257,6 +257,7 @@ class _Search:
         # What is claimed is shown with fresh random numbers. The doubts of all claims that are tried sum to 1 -
         # confidence.
         self._known: dict[int, Verdict] = {}
+        self._claims, self._closely = 0, set[int]()
         self._fresh = self._seed + 1 if self._seed < 2**64 - 1 else 0
 
     def plan(self) -> Plan:
@@ -291,19 +292,25 @@ class _Search:
             below = min(self._axis.near(k), k - 1)
         while below >= 0 and self._verdict(below).clear != -1 and len(self._known) <= MOST_CLAIMS:
             below -= 1
-        # What could not be told apart lies between: the answer comes as near to what fails as the resolution.
-        while below < self._axis.near(k) < k and self._verdict(k - 1).clear == 1 and len(self._known) <= MOST_CLAIMS:
-            k -= 1
+        # Where what could not be told apart is wider than the resolution, one of it is looked at more closely.
+        while below < (near := self._axis.near(k)) < k and len(self._known) <= MOST_CLAIMS:
+            step = k - 1 if self._verdict(k - 1).clear == 1 else near
+            clear = self._verdict(step, closely=True).clear
+            if not clear:
+                break
+            k, below = (step, below) if clear == 1 else (k, step)
         return k, below if below >= 0 and self._known[below].clear == -1 else None
 
-    def _verdict(self, k: int) -> Verdict:
-        if k not in self._known:
-            doubt = self._doubt * 6.0 / (math.pi * (len(self._known) + 1)) ** 2
-            then = CLAIMING * max(CLAIMS - len(self._known) - 1, 1)
-            part = self._steps.next(CLAIMING, then, f"showing {len(self._known) + 1}")
-            # Rates that the closest look cannot tell from the bound are closer to it than the resolution.
-            looks = len(PRECISIONS) - (1 if self._axis.resolution >= PRECISIONS[-1] else 0)
-            self._known[k] = self._judge(k, self._fresh, doubt, looks, part)
+    def _verdict(self, k: int, closely: bool = False) -> Verdict:
+        """Of a claim. Rates are looked at to the last precision only if asked to: it takes longest, and most of those
+        that it is needed for are closer to the bound than the resolution."""
+        known, fully = self._known.get(k), closely or self._axis.resolution < PRECISIONS[-1]
+        if known is None or (fully and not known.clear and k not in self._closely):
+            self._claims += 1
+            doubt = self._doubt * 6.0 / (math.pi * self._claims) ** 2
+            part = self._steps.next(CLAIMING, CLAIMING * max(CLAIMS - self._claims, 1), f"showing {self._claims}")
+            self._known[k] = self._judge(k, self._fresh, doubt, len(PRECISIONS) - (not fully), part)
+            self._closely |= {k} if fully else set()
         return self._known[k]
 
     def _bisected(self) -> int:

@@ -53,7 +53,7 @@ class Result:
     derived: ClassVar[tuple[str, ...]] = ()
     tidy_csv: ClassVar[bool] = False
     # Left out of JSON where there is nothing of it.
-    optional: ClassVar[tuple[str, ...]] = ("exceeds", "resources", "stopped")
+    optional: ClassVar[tuple[str, ...]] = ("exceeds", "resources")
 
     question: dict[str, Any] = field(default_factory=dict)
     seed: int | None = None
@@ -107,7 +107,7 @@ class Result:
         data: dict[str, Any] = {"command": self.command} | _adapter(type(self)).dump_python(self, mode="json")
         if data["seed"] is None:
             del data["seed"]
-        return _plain(data | {name: getattr(self, name) for name in self.derived}, self.optional)  # type: ignore[no-any-return]
+        return _plain(data | {name: getattr(self, name) for name in self.derived}, (*self.optional, "stopped"))  # type: ignore[no-any-return]
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
