@@ -29,5 +29,9 @@ class SamplingError(LoynesError):
     """A sample did not settle within the limits given."""
 
 
+class TimeUpError(LoynesError):
+    """The time that was allowed was up before anything was known."""
+
+
 class LoynesWarning(UserWarning):
     """Something in a result that its reader must know; also listed in the result itself."""

@@ -97,6 +97,8 @@ SMALL: dict[str, list[dict[str, Any]]] = {
     "sweep-log": [{"trace": MONTH, "vary": {"servers": (12, 14)}, "run_times": 0.9, "resamples": 3, "servers": 12}],
     "fit": [{"trace": LOG, "classes": 3, "law": "exponential"}],
 }
+# Those that do not sample take no time.
+UNTIMED = {"check", "exact", "replay"}
 CASES = [pytest.param(name, one, id=f"{name}-{k}") for name, some in SMALL.items() for k, one in enumerate(some)]
 # How long it took, and where samples were put, are no part of the answer.
 VARIES = r'"(read_)?seconds": [^,\n]*,?|"path": "[^"]*",?'
@@ -143,7 +145,7 @@ def test_every_question_is_here() -> None:
 
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_results(name: str, options: dict[str, Any], tmp_path: Path) -> None:
-    """Saved in every format, read back equal; shown in all ways; the same with workers, and in a folder."""
+    """Saved in every format, read back equal; shown in all ways; the same with workers, in a folder, in enough time."""
     result = answer(name, options, tmp_path)
     again = type(result).from_dict(json.loads(result.to_json()))
     assert again == result
@@ -159,7 +161,8 @@ def test_results(name: str, options: dict[str, Any], tmp_path: Path) -> None:
     assert result.to_polars().equals(polars.DataFrame(result))
     assert result.plot().has_data()
     with ThreadPoolExecutor(2) as pool:
-        assert document(answer(name, options, tmp_path, executor=pool)) == document(result)
+        enough = {} if name in {*UNTIMED, "fit"} else {"time": "1h"}
+        assert document(answer(name, options | enough, tmp_path, executor=pool)) == document(result)
     folder = tmp_path / "run"
     recorded = answer(name, options, tmp_path, folder=folder)
     assert document(recorded) == document(result)
@@ -200,6 +203,8 @@ def test_options_say_what_they_are(name: str) -> None:
     text = run(command, "--help")
     for flag in ("--json", "--output", "--workers", "--cluster", "--quiet"):
         assert flag in text
+    assert ("time" in question.model_fields) is (name not in UNTIMED)
+    assert "--time" in text or name in UNTIMED
     assert question.__doc__
     assert question.examples or question.asked_by
 
@@ -210,7 +215,14 @@ def test_wrong_options_are_named(name: str, tmp_path: Path) -> None:
     options = SMALL[name][0]
     with pytest.raises(TypeError, match="has no option 'colour'"):
         question.of(**options, colour="red")
-    for field, wrong in (("seed", -1), ("confidence", 1.5), ("precision", 0.0), ("replicas", 1), ("load", -0.5)):
+    for field, wrong in (
+        ("time", 0),
+        ("seed", -1),
+        ("confidence", 1.5),
+        ("precision", 0.0),
+        ("replicas", 1),
+        ("load", -0.5),
+    ):
         if field in question.model_fields:
             with pytest.raises(loynes.UsageError, match=f"^{field} .*must be"):
                 question.of(**options | {field: wrong})

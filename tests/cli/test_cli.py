@@ -307,18 +307,68 @@ def test_refusals_of_a_process(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["bad.toml"]
 
 
+SMALL = str(Path(__file__).parents[1] / "recorded" / "models" / "small.toml")
+
+
+def interrupted(line: list[str], when: str, times: int = 1) -> tuple[int, str, str]:
+    """Ctrl-C, once progress (every line of it) says something: exit code, standard output and error."""
+    told = "import loynes.cli.watch as watch; watch.LINE_EVERY = 0.0; from loynes.cli.app import main; main()"
+    command = [sys.executable, "-c", told, *line]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        said = ""
+        while when not in said:
+            said += process.stderr.readline()
+        for _ in range(times):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.05)
+        out, rest = process.communicate(timeout=60)
+    return process.returncode, out, said + rest
+
+
 def test_interrupt(tmp_path: Path) -> None:
-    """Ctrl-C: one line, exit code 130, no file."""
-    # Compile first: a compilation cannot be interrupted, and takes long on a busy machine.
-    ok("evaluate", "one-or-all", "--load", "0.9", "--precision", "0.5", "--max-jobs", "1e6")
-    line = ["evaluate", "one-or-all", "--load", "0.9", "--precision", "0.0001", "-o", str(tmp_path / "r.json")]
-    with subprocess.Popen([sys.executable, "-m", "loynes", *line], stderr=subprocess.PIPE, text=True) as process:
-        time.sleep(5)
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert said == "loynes: interrupted; nothing was written\n"
-    assert list(tmp_path.iterdir()) == []
+    """Ctrl-C: what is known so far, with its interval, and exit code 130."""
+    target = tmp_path / "r.json"
+    line = ["evaluate", SMALL, "--load", "0.6", "--precision", "0.0001", "-o", str(target)]
+    code, out, said = interrupted(line, "mean wait")
+    assert code == 130
+    assert "all jobs" in out
+    assert "±" in out
+    assert "stopping (Ctrl-C again: at once)" in said
+    assert "warning: stopped by an interrupt" in said
+    assert json.loads(target.read_text())["stopped"]["by"] == "interrupt"
+
+
+def test_interrupt_before_anything_is_known(tmp_path: Path) -> None:
+    """One line, exit code 130, no file; so it is, too, with a second Ctrl-C."""
+    ok("evaluate", "one-or-all", "--load", "0.9", "--precision", "0.5", "--max-jobs", "1e6")  # compiles
+    line = ["evaluate", "one-or-all", "--load", "0.999999", "--precision", "0.0001", "-o", str(tmp_path / "r.json")]
+    for times in (1, 2):
+        code, out, said = interrupted(line, "certificate", times)
+        assert (code, out) == (130, "")
+        assert said.endswith("loynes: interrupted; nothing is known yet, nothing was written\n")
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_interrupted_run_goes_on(tmp_path: Path) -> None:
+    """In a folder: how to go on is said, and the answer so far is there."""
+    line = ["evaluate", SMALL, "--load", "0.6", "--precision", "0.0001", "-o", str(tmp_path / "run")]
+    code, _, said = interrupted(line, "mean wait")
+    assert code == 130
+    assert f"go on with: loynes resume {tmp_path / 'run'}" in said
+    assert (tmp_path / "run" / "result.json").exists()
+    assert (tmp_path / "run" / "journal").is_dir()
+    assert "must be a duration such as 30s" in refused(2, "resume", str(tmp_path / "run"), "--time", "soon")
+
+
+def test_time(tmp_path: Path) -> None:
+    """The answer says that the time ended it, and what was reached; too short a time is one line."""
+    line = ("evaluate", SMALL, "--load", "0.6", "--precision", "0.00001", "--time")
+    ok(*line[:-1], "--max-jobs", "1e6", "--quiet")  # compiles
+    done = run(*line, "3s", "--quiet")
+    assert done.returncode == 0
+    assert "stopped as the time was up" in done.stderr
+    assert "time 0.0005 s: was up before anything was known" in refused(2, *line, "0.5ms", "--quiet")
 
 
 def test_usage_errors_exit_with_2() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -294,13 +293,6 @@ def test_what_is_a_log(name: str, text: str, log: bool, tmp_path: Path) -> None:
     assert not is_log(tmp_path / "nothing.csv")
     assert not is_log("five-class-exponential")
     assert not is_log(MODEL)
-
-
-@pytest.mark.parametrize("name", ["compare", "sensitivity"])
-def test_shares_of_the_work_add_up(name: str) -> None:
-    parts = import_module(f"loynes.questions.{name}").PARTS
-    assert parts == tuple(sorted(parts))
-    assert (parts[0], parts[-1]) == (0.0, 1.0)
 
 
 def test_all_seeds_begin_with_1() -> None:

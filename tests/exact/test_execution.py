@@ -282,11 +282,11 @@ def test_units_are_handed_out_until_all_is_done(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(workers, "A_WORKER", 1)
     monkeypatch.setattr(workers, "run_unit", lambda unit: unit)
     put: list[tuple[int, int]] = []
-    there: Any = SimpleNamespace(put=lambda state, rows, after: put.append((rows, after)))
+    there: Any = SimpleNamespace(put=lambda state, rows, after: put.append((rows, after)), by_rows=False)
     with ThreadPoolExecutor(2) as executor:
         spread = workers.Spread(Pool(executor), "cpu")
         lines: Any = [iter([(row, 10 * row + step) for step in range(3)]) for row in range(5)]
-        spread._hand_out(there, None, lines)
+        spread._hand_out(there, None, lines, 0)
     assert sorted(put) == [(row, 10 * row + step) for row in range(5) for step in range(3)]
     for row in range(5):
         assert [after for at, after in put if at == row] == [10 * row + step for step in range(3)]
@@ -319,7 +319,7 @@ def test_short_runs_are_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
     with ThreadPoolExecutor(1) as executor:
         for seconds, here in ((0.0099, [(0, 10)]), (0.01, [])):
             made = spread(executor, monkeypatch, seconds)
-            monkeypatch.setattr(made, "_hand_out", lambda task, state, lines: handed.append(len(lines)))
+            monkeypatch.setattr(made, "_hand_out", lambda task, state, lines, start: handed.append(len(lines)))
             made.run(there, fresh(), 0, 10)
             assert made._here.ranges == here
     assert handed == [5]  # ten rows, on eight lines: two rows each

@@ -14,7 +14,7 @@ from loynes.execution.context import Context
 from loynes.model import load
 from loynes.questions import plan
 from loynes.questions.answering.objectives import Objective, objectives_of, possible, verdict_of
-from loynes.questions.plan import MOST_CLAIMS, Axis, Judge, Verdict, _axis, _searched
+from loynes.questions.plan import MOST_CLAIMS, AskPlan, Axis, Judge, Verdict, _axis, _Search
 from loynes.results.records.plan import Look, Plan
 
 MODEL = load(
@@ -166,8 +166,9 @@ class Judged:
         self.asked: list[tuple[int, int, float]] = []  # step, seed, doubt
         self.tried: list[dict[str, Any]] = []
         self.looks: list[Look] = []
+        self.context = Context()
 
-    def __call__(self, k: int, seed: int, doubt: float, looks: int) -> Verdict:
+    def __call__(self, k: int, seed: int, doubt: float, looks: int, context: Context) -> Verdict:
         self.asked.append((k, seed, doubt))
         wait = SimpleNamespace(mean=Estimate.exact(float(k)))
         result = SimpleNamespace(overall=SimpleNamespace(wait=wait), certificate="sure", model=MODEL)
@@ -178,7 +179,34 @@ def searched(judge: Judged, seed: int = 1) -> Plan:
     axis = Axis(
         "servers", 0.1, lambda k: 4.0 + k, lambda value: (MODEL, 0.1), len(judge.verdicts) - 1, "least", "limit"
     )
-    return _searched(axis, cast(Judge, judge), (read("mean(wait) <= 3"),), 0.9, seed)
+    question = AskPlan.of(MODEL, confidence=0.9, seed=seed)
+    return _Search(axis, cast(Judge, judge), (read("mean(wait) <= 3"),), question).plan()
+
+
+def rate_searched(judge: Judged) -> Plan:
+    """Rates 1.30, 1.29, ...: within 3% there are three of them."""
+    rates = ("rate", None, lambda k: 1.3 - 0.01 * k, lambda value: (MODEL, value), len(judge.verdicts) - 1)
+    question = AskPlan.of(MODEL, vary="rate", confidence=0.9)
+    axis = Axis(*rates, "least", "limit", 0.03)  # type: ignore[arg-type]
+    return _Search(axis, cast(Judge, judge), (read("mean(wait) <= 3"),), question).plan()
+
+
+def test_a_rate_is_as_near_to_what_fails_as_the_resolution() -> None:
+    for fails in range(1, 12):
+        found = rate_searched(Judged([-1] * fails + [1] * 10))
+        assert found.adjacent
+        assert found.fails_at is not None
+        assert 0 < found.fails_at / found.answer - 1 <= 0.03 + 1e-9
+        assert found.answer <= 1.3 - 0.01 * fails + 1e-9  # the largest that meets
+        assert "found to 3%" in found.footer
+    # Whatever cannot be told is passed over if the pair around it is within the resolution.
+    assert rate_searched(Judged([-1] * 5 + [0] + [1] * 10)).adjacent
+    # Else the answer says so.
+    unclear = rate_searched(Judged([-1] * 4 + [0] * 4 + [1] * 10))
+    assert (unclear.answer, unclear.fails_at) == (pytest.approx(1.22), pytest.approx(1.27))
+    assert not unclear.adjacent
+    assert "could not be told apart" in unclear.statement
+    assert "found to" not in unclear.footer
 
 
 def test_a_plan_stands_between_what_fails_and_what_meets() -> None:
@@ -222,12 +250,13 @@ def test_the_last_seed_is_followed_by_the_first() -> None:
 
 
 def test_rates_of_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A threshold of 3: steps of 0.01, a two-hundredth of it rounded down, from the threshold or from the most."""
+    """A threshold of 3: steps of 0.01, half a percent of it rounded down, from the threshold or from the most."""
     known = SimpleNamespace(threshold=Estimate(3.0, 2.9, 3.1))
     monkeypatch.setattr(plan, "sampled_threshold", lambda *_, **__: known)
-    free, bounded = (_axis(MODEL, "rate", None, most, 1, Context()) for most in (None, 2.5))
+    free, bounded = (_axis(AskPlan.of(MODEL, vary="rate", most=most), Context()) for most in (None, 2.5))
     assert (free.value(0), free.value(1), free.last, free.first_why) == (3.0, 2.99, 299, "the threshold is 3")
     assert (bounded.value(0), bounded.last, bounded.first_why) == (2.5, 249, "most is 2.5")
     assert free.limit == "rate 0.01"
-    with pytest.raises(UsageError, match=r"most 0\.001: must be at least 0\.01, a two-hundredth of the threshold"):
-        _axis(MODEL, "rate", None, 0.001, 1, Context())
+    with pytest.raises(UsageError, match=r"most 0\.001: must be at least 0\.01, the first rate that is tried"):
+        _axis(AskPlan.of(MODEL, vary="rate", most=0.001), Context())
+    assert _axis(AskPlan.of(MODEL, vary="rate", resolution=0.1), Context()).value(1) == pytest.approx(2.9)

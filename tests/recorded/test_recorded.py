@@ -15,13 +15,15 @@ from recorded.record import CASES, answers, ask, canonical, made_with, recorded
 # Keys of a command's documents that were renamed or moved since: old path -> new path, such as "points.*.why" ->
 # "points.*.reason"; * is any key or place in a list, and there are as many in both. The changelog has them all.
 RENAMED: dict[str, dict[str, str]] = {}
-# Keys that the documents of a command were given since.
+# Keys, or paths to them, that the documents of a command were given since.
 ADDED_TO: dict[str, set[str]] = {
-    "evaluate": {"tails"},
+    "evaluate": {"tails", "stopped"},
     "simulate": {"tails"},
     "exact": {"tails"},
-    "plan": {"curve"},
+    "plan": {"curve", "resolution", "meets.stopped", "next.stopped"},
+    "plan-log": {"resolution"},
     "replay": {"tails", "recorded_tails"},
+    "stability": {"stopped"},
 }
 # Errors whose words changed since: case -> the words now, and then.
 REWORDED = {
@@ -64,7 +66,8 @@ def _as_it_was(answer: dict[str, Any]) -> dict[str, Any]:
     for old, new in RENAMED.get(command, {}).items():
         _move(document, new.split("."), old.split("."))
     for name in ADDED_TO.get(command, ()):
-        document.pop(name, None)
+        for path in list(_matches(document, name.split("."))):
+            _parent(document, path).pop(path[-1])
     return answer
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import shlex
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -138,20 +138,26 @@ def resume(
     workers: WorkersOption = None,
     cluster: ClusterOption = None,
     quiet: QuietOption = False,
+    time: Annotated[
+        str | None, typer.Option("--time", metavar="DURATION", help="Stop after so long: 30s, 5min, 2h.")
+    ] = None,
 ) -> None:
     """Go on with a run that was stopped, to the same result."""
     from loynes.cli import output
     from loynes.cli.watch import asking
+    from loynes.questions.asking.ask import deadline_of
     from loynes.questions.asking.ask import resume as go_on
     from loynes.questions.asking.folder import complete
     from loynes.questions.asking.register import load_all
 
     load_all()
-    known = complete(folder)
-    with asking(f"{folder}: resume", folder, quiet=quiet, cluster=cluster, workers=workers) as (progress, executor):
-        result = go_on(folder, executor=executor, progress=progress)
+    known, deadline = complete(folder), deadline_of(folder, time)
+    ways: dict[str, Any] = {"quiet": quiet, "cluster": cluster, "workers": workers, "deadline": deadline}
+    with asking(f"{folder}: resume", folder, **ways) as (progress, executor):
+        result = go_on(folder, executor=executor, progress=progress, deadline=deadline)
     output.result(result, as_json, folder)
     (output.had_it if known else output.wrote)(folder, quiet)
+    output.stopped(result, folder)
     if result.unmet:
         raise typer.Exit(1)
 

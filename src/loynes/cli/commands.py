@@ -167,7 +167,7 @@ def _option(name: str, field: Any, option: Option, prefix: str, panel: str | Non
     flag, kind = flag_of(name, option), _base(field.annotation)
     if kind is bool and field.default:
         flag = f"{flag}/--no-{flag.removeprefix('--')}"
-    if option.written in ("list", "pairs") or reader_of(option.unit, None) is not None:
+    if option.written in ("list", "pairs", "duration") or reader_of(option.unit, None) is not None:
         kind = str  # what is listed, and times that may have a unit, are read by the question
     many = option.written in ("repeated", "pairs")
     about = typer.Option(
@@ -228,6 +228,7 @@ def _run(question: type[Question], given: dict[str, Any], others: dict[str, type
     """Ask the question that the command line puts, show the result, write it."""
     from loynes.cli import output
     from loynes.cli.watch import asking
+    from loynes.execution.deadline import NEVER, Deadline
     from loynes.kernels.backends import warm_up
     from loynes.model import load
     from loynes.questions.asking.ask import ask
@@ -257,11 +258,14 @@ def _run(question: type[Question], given: dict[str, Any], others: dict[str, type
     title = f"{asked.subject}: {question.command}"
     ways = {name: common[name] for name in ("quiet", "cluster", "workers")}
     known = folder is not None and holds_answer(Path(folder), asked)
-    with asking(title, folder, **ways) as (progress, executor):
-        result = ask(asked, folder=folder, executor=executor, progress=progress)
+    # Questions that take a time can be interrupted, and say what they know by then.
+    deadline = Deadline(getattr(asked, "time", None)) if "time" in question.model_fields else NEVER
+    with asking(title, folder, **ways, deadline=deadline) as (progress, executor):
+        result = ask(asked, folder=folder, executor=executor, progress=progress, deadline=deadline)
     output.result(result, bool(common["as_json"]), None if "path" in question.model_fields else out)
     if out is not None:
         (output.had_it if known else output.wrote)(out, bool(common["quiet"]))
+    output.stopped(result, folder)
     if result.unmet:
         raise typer.Exit(1)
 

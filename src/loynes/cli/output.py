@@ -85,6 +85,15 @@ def run_folder(path: str | None) -> str | None:
     return path if path is not None and not is_file_path(path) else None
 
 
+def stopped(answer: Result, folder: str | None) -> None:
+    """How to go on with a run that was cut short; an interrupt is an error to whoever waits for the command."""
+    by = answer.stopped.get("by")
+    if folder is not None and by in ("time", "interrupt"):
+        print(f"loynes: go on with: loynes resume {folder}", file=sys.stderr)
+    if by == "interrupt":
+        raise SystemExit(130)
+
+
 def result(answer: Result, as_json: bool, path: str | None) -> None:
     """Show a result, then write it: what was computed is not lost if it cannot be written."""
     if as_json:

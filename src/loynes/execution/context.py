@@ -1,4 +1,4 @@
-"""The context in which a question is answered: where work is done, who watches, where it is recorded."""
+"""The context in which a question is answered: where work is done, who watches, where it is recorded, until when."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from loynes.execution.chunks import Chunked
+from loynes.execution.deadline import NEVER, Deadline
 from loynes.execution.journal import Journal, Journalled
 from loynes.execution.progress import PartProgress, Progress, silent
 from loynes.execution.workers import Pool, Spread
@@ -17,20 +18,22 @@ from loynes.kernels.engine import Engine
 
 @dataclass(frozen=True)
 class Context:
-    """Where work is done (`backend`, and workers if there is a pool), who watches it, and where it is recorded."""
+    """Where work is done (`backend`, and workers if there is a pool), who watches, where it is recorded, until when."""
 
     backend: str = "auto"
     progress: Progress = silent
     journal: Journal | None = None
     pool: Pool | None = None
     folder: Path | None = None  # of the run, for what is written besides
+    deadline: Deadline = NEVER
 
     @cached_property
     def engine(self) -> Engine:
-        """The backend, with everything around it: a journal sees whole runs, progress the stretches of them."""
-        engine: Engine = engine_of(self.backend) if self.pool is None else Spread(self.pool, self.backend)
-        if self.progress is not silent:
-            engine = Chunked(engine, self.progress)
+        """The backend, with all around it: a journal sees whole runs, progress and deadline the stretches of them."""
+        spread = None if self.pool is None else Spread(self.pool, self.backend, self.deadline)
+        engine: Engine = spread or engine_of(self.backend)
+        if self.progress is not silent or self.deadline is not NEVER:
+            engine = Chunked(engine, self.progress, self.deadline)
         return engine if self.journal is None else Journalled(engine, self.journal)
 
     def notice(self, text: str) -> None:
@@ -52,6 +55,25 @@ class Context:
         if self.progress is silent:
             return self
         return replace(self, progress=PartProgress(self.progress, first, size, name))
+
+    def watched_by(self, other: Context) -> Context:
+        """The same with another's progress, and with its own deadline."""
+        return replace(self, progress=other.progress)
+
+    def within(self, share: float) -> Context:
+        """For a part of the work that may take this share of the time that is left, if time is what ends it."""
+        return self._until(self.deadline.within(share))
+
+    def unhurried(self) -> Context:
+        """For work that is done whatever time it takes, unless somebody asks to stop."""
+        return self._until(self.deadline.unhurried())
+
+    def finishing(self) -> Context:
+        """For the little that is left to do once the work has been stopped."""
+        return self._until(NEVER)
+
+    def _until(self, deadline: Deadline) -> Context:
+        return self if deadline is self.deadline else replace(self, deadline=deadline)
 
     def recorded_in(self, journal: Journal | None, folder: Path | None = None) -> Context:
         """The same with a journal of its own, or none."""

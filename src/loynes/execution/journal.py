@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from loynes.errors import LoynesError
 from loynes.execution.chunks import Delegating, stretches
+from loynes.execution.deadline import Stopped
 from loynes.kernels.engine import AnyState, Engine, Task
 
 # Seconds between records of a long run, and what is not worth a record.
@@ -130,8 +131,13 @@ class Journalled(Delegating):
             task.restore(state, record.arrays)
             start = record.at
         began = written = time.monotonic()
-        for at in stretches(self._engine, task, state, start, stop):
-            now = time.monotonic()
-            if (at >= stop and now - began > CHEAP) or now - written > EVERY:
-                self._journal.write(run, Record(key, at, task.saved(state)))
-                written = time.monotonic()
+        try:
+            for at in stretches(self._engine, task, state, start, stop):
+                now = time.monotonic()
+                if (at >= stop and now - began > CHEAP) or now - written > EVERY:
+                    self._journal.write(run, Record(key, at, task.saved(state)))
+                    written = time.monotonic()
+        except Stopped as stopped:
+            if stopped.at > start and time.monotonic() - began > CHEAP:
+                self._journal.write(run, Record(key, stopped.at, task.saved(state)))
+            raise

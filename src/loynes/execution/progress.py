@@ -14,6 +14,15 @@ def silent(share: float, text: str) -> None:
     """The default: nobody watches."""
 
 
+def duration(seconds: float) -> str:
+    """For people: 12 s, 6 min, 1.5 h."""
+    if seconds < 90:
+        return f"{seconds:.0f} s" if seconds >= 1 or not seconds else f"{seconds:.1g} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 172_800 else f"{seconds / 86400:.0f} days"
+
+
 class PartProgress:
     """The progress of a part of a whole: from `first`, of the given size, with a name before every text."""
 

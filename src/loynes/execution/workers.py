@@ -16,6 +16,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from loynes.errors import LoynesError
+from loynes.execution.deadline import NEVER, Deadline, Stopped
 from loynes.execution.units import Unit, fitting_replicas, packed, run_unit, unpacked
 from loynes.inputs.tables import JobTable
 from loynes.kernels.backends import check_backend, engine_of
@@ -27,6 +28,8 @@ UNIT_SECONDS = 0.8
 NOT_WORTH_IT = 0.1
 # Units there are at a time, for every one that can be done at a time.
 A_WORKER = 8
+# Seconds between looks at the deadline.
+LOOK_EVERY = 0.5
 # How much faster than a core a GPU is, to an order.
 A_GPU = 1000.0
 
@@ -73,9 +76,12 @@ class Pool:
 class Spread:
     """The engine of a backend, on the workers of a pool. This machine needs no GPU if the workers have one."""
 
-    def __init__(self, pool: Pool, backend: str) -> None:
+    # Stretches double while they take less: between two of them workers wait for one another.
+    long = 4.0
+
+    def __init__(self, pool: Pool, backend: str, deadline: Deadline = NEVER) -> None:
         check_backend(backend)
-        self._pool, self._backend = pool, backend
+        self._pool, self._backend, self._deadline = pool, backend, deadline
         self._gpu = backend.startswith("cuda")
         self._here: Engine | None = None if self._gpu else engine_of(backend)
         facts: type[CudaEngine] | Engine = CudaEngine if self._here is None else self._here
@@ -104,7 +110,7 @@ class Spread:
             lines = max(lines, int(seconds / UNIT_SECONDS))
         each = -(-len(rows) // lines)
         parts = [np.concatenate(rows[at : at + each]) for at in range(0, len(rows), each)]
-        self._hand_out(task, state, [self._line(task, state, part, start, stop) for part in parts])
+        self._hand_out(task, state, [self._line(task, state, part, start, stop) for part in parts], start)
 
     def _line(self, task: Task, state: AnyState, rows: Ints, start: int, stop: int) -> Line:
         """Some rows through the whole range, a unit after the other; each is cut when the one before has come back."""
@@ -117,10 +123,13 @@ class Spread:
             before = packed(task.take(state, rows))
             yield rows, Unit(self._backend, part, before, first, min(stop, first + step))
 
-    def _hand_out(self, task: Task, state: AnyState, lines: list[Line]) -> None:
+    def _hand_out(self, task: Task, state: AnyState, lines: list[Line], start: int) -> None:
         slots, executor = self._pool.slots(self._gpu), self._pool.executor(self._gpu)
         waiting = iter(lines)
         under_way: dict[Future[AnyState], tuple[Ints, Line]] = {}
+        # Of a run by rows, those that are done are all rows before some row, whenever it ends.
+        early: dict[int, tuple[Ints, AnyState]] = {}
+        done = start
 
         def submit(line: Line) -> None:
             following = next(line, None)
@@ -136,10 +145,21 @@ class Spread:
                     more = line is not None
                     if line is not None:
                         submit(line)
-                for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+                for future in wait(under_way, timeout=LOOK_EVERY, return_when=FIRST_COMPLETED).done:
                     rows, line = under_way.pop(future)
-                    task.put(state, rows, unpacked(result_of(future)))
-                    submit(line)
+                    after = unpacked(result_of(future))
+                    if not task.by_rows:
+                        task.put(state, rows, after)
+                        submit(line)
+                        continue
+                    early[int(rows[0])] = rows, after
+                    while done in early:
+                        rows, after = early.pop(done)
+                        task.put(state, rows, after)
+                        done += len(rows)
+                if task.by_rows and (under_way or more) and self._deadline.passed:
+                    self._deadline.note_cut()
+                    raise Stopped(done)
         finally:
             for future in under_way:
                 future.cancel()

@@ -28,16 +28,23 @@ class Certify(Question):
     seed: options.Seed = 1
     backend: options.Backend = "auto"
     max_jobs: options.MaxJobs = None
+    time: options.TimeBudget = None
 
     def answer(self, context: Context) -> Certified:
+        from loynes.execution.deadline import Stopped
         from loynes.questions.answering.chains import cheap_decay
+        from loynes.questions.answering.ending import not_run
         from loynes.questions.answering.thresholds import judged_rate
-        from loynes.stationary.certificate import Certificate
+        from loynes.stationary.certificate import Certificate, NoCertificate
         from loynes.stationary.majorant import certify
 
         judged = judged_rate(self.model, self.rate, self.load, seed=self.seed, context=context)
-        seed, max_jobs = self.seed, self.max_jobs
-        bound = certify(self.model, judged.rate, judged.threshold, seed=seed, max_jobs=max_jobs, context=context)
+        given = (self.model, judged.rate, judged.threshold)
+        bound: Certificate | NoCertificate
+        try:
+            bound = certify(*given, seed=self.seed, max_jobs=self.max_jobs, context=context)
+        except Stopped:
+            bound = NoCertificate(not_run(context.deadline).partition(": ")[2] + " before one was found")
         return Certified(
             model=self.model.with_rate(judged.rate),
             rate=judged.rate,

@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer
 
 from loynes.errors import UsageError
 from loynes.execution.context import Context
+from loynes.execution.steps import Steps
 from loynes.model import Model, load
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask
@@ -16,8 +17,8 @@ from loynes.questions.asking.question import LoadedModel, Question
 from loynes.questions.evaluate import Evaluate, Evaluated, evaluated
 from loynes.results.records.comparison import Comparison, Differences
 
-# Where the shares of work begin: two pilots, then the two runs.
-PARTS = (0.0, 0.05, 0.1, 0.55, 1.0)
+# What two pilots and the two runs weigh.
+WEIGHTS = (1.0, 1.0, 9.0, 9.0)
 # A job that leaves no trace: it starts no later than any job behind it could, and is gone at once.
 NOTHING = {"need": 1, "service": {"law": "deterministic", "value": 1e-12}}
 
@@ -29,7 +30,7 @@ class Compare(Question):
     classes: their jobs are not there, all others arrive as before, so the difference is what these classes cost the
     others. Both run at the same rate: `rate`, `load` of the first model's threshold, or each model's own.
     `precision` is that of the first model's mean wait; the difference is usually known far better. `names` are what to
-    call the two.
+    call the two. Both share a `time` (seconds, or "30s"), and the answer says what was reached by then.
     """
 
     command: ClassVar[str] = "compare"
@@ -83,6 +84,7 @@ class Compare(Question):
     backend: options.Backend = "auto"
     confidence: options.Confidence = 0.99
     max_jobs: options.MaxJobs = None
+    time: options.TimeBudget = None
 
     def answer(self, context: Context) -> Comparison:
         from loynes.estimators.pairs import ChainTallies, Difference, difference, system_difference
@@ -123,9 +125,11 @@ class Compare(Question):
             for name in ("method", "precision", "percentiles", "confidence", "max_jobs", "seed", "backend")
         }
 
+        steps = Steps(context)
+
         def run(model: Model, part: int, rates: dict[str, Any], size: dict[str, Any]) -> Evaluated:
             question = Evaluate.of(model, **shared, **rates, **size)
-            return evaluated(question, context.part(PARTS[part], PARTS[part + 1] - PARTS[part]))
+            return evaluated(question, steps.next(WEIGHTS[part], sum(WEIGHTS[part + 1 :]), f"{part + 1} of 4"))
 
         def second_rate(one: Evaluated) -> dict[str, Any]:
             """The first model's, unless no rate was asked for and the second has one of its own."""

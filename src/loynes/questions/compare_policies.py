@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -9,17 +10,20 @@ from pydantic import BeforeValidator, Field, PlainSerializer
 
 from loynes.errors import UnstableError, UsageError
 from loynes.execution.context import Context
+from loynes.execution.deadline import Stopped
+from loynes.execution.steps import Steps
+from loynes.questions.answering.ending import cut_short, not_run
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask
 from loynes.questions.asking.options import Option, names_of
 from loynes.questions.asking.question import LoadedModel, Question
-from loynes.results.records.policies import Limit, PolicyComparison, PolicyPoint
+from loynes.results.records.policies import NOT_RUN, Limit, PolicyComparison, PolicyPoint
 
 if TYPE_CHECKING:
     from loynes.questions.answering.orders import Order
 
-# Which part of the work is finding out what each can carry, to an order; and what the threshold takes.
-OF_LIMITS, OF_THRESHOLD = 0.5, 0.02
+# What a job weighs where the limit of a policy is looked for: lines are long there; and what the threshold weighs.
+NEAR_LIMIT, OF_THRESHOLD = 2.0, 1e5
 # A line longer than this, of jobs that run besides, is not waited for.
 MOST_PRESENT = 1 << 17
 
@@ -30,7 +34,8 @@ class ComparePolicies(Question):
     `loads` are fractions of the threshold of first come, first served, and may be above 1: other policies may take
     more. The first policy is what the others are compared with, job for job, so that differences are known better than
     the waits. `limits` adds what each policy can carry: the threshold for fcfs, and an estimate for the others.
-    `window`, `threshold` and `inflation` go to the policies that know them.
+    `window`, `threshold` and `inflation` go to the policies that know them. When `time` (seconds, or "30s") is up, the
+    answer has what was run by then.
     """
 
     command: ClassVar[str] = "policies"
@@ -60,10 +65,11 @@ class ComparePolicies(Question):
     percentiles: options.Percentiles = ()
     confidence: options.Confidence = 0.99
     seed: options.Seed = 1
+    time: options.TimeBudget = None
     backend: Annotated[Literal["auto", "cpu"], Option("Events are run on the CPU.", "auto|cpu")] = "auto"
 
     def answer(self, context: Context) -> PolicyComparison:
-        from loynes.questions.answering.limits import limit_of
+        from loynes.questions.answering.limits import jobs_of_search, limit_of
         from loynes.questions.answering.orders import check_order, order_of
 
         model = self.model
@@ -79,21 +85,31 @@ class ComparePolicies(Question):
         if model.scenario:
             raise UsageError("the model has a scenario, which policies are not compared on; simulate follows it")
         warnings = tuple(dict.fromkeys(text for order in orders for text in check_order(model, order)))
-        fcfs = limit_of(model, order_of("fcfs", {}), seed=self.seed, context=context.part(0.0, OF_THRESHOLD))
-        limits: dict[str, Limit] = {}
-        first, each = OF_THRESHOLD, OF_LIMITS / len(orders)
-        for number, order in enumerate(orders if self.limits else ()):
-            part = context.part(first + number * each, each)
-            limits[order.policy] = (
-                fcfs if order.policy == "fcfs" else limit_of(model, order, seed=self.seed, context=part)
-            )
         own = () if model.rate is None else (model.rate,)
+        steps = Steps(context)
+        searched = [order for order in orders if order.policy != "fcfs"] if self.limits else []
+        count, each = len(self.loads or self.rates or own), float(self._jobs * self.replicas)
+        limit = NEAR_LIMIT * jobs_of_search(model)
+        then = limit * len(searched) + each * count * len(orders)
+        part = steps.next(OF_THRESHOLD, then)
+        fcfs = limit_of(model, order_of("fcfs", {}), seed=self.seed, context=part)
+        limits: dict[str, Limit] = {"fcfs": fcfs} if self.limits else {}
+        for order in searched:
+            then = max(then - limit, 0.0)
+            with suppress(Stopped):
+                part = steps.next(limit, then)
+                limits[order.policy] = limit_of(model, order, seed=self.seed, context=part)
+        limits = {name: limits[name] for name in names if name in limits}
         rates = [x * fcfs.rate.estimate for x in self.loads] if self.loads else self.rates or own
-        first += OF_LIMITS if self.limits else 0.0
         points: list[PolicyPoint] = []
         for number, rate in enumerate(rates):
-            share = (1 - first) / len(rates)
-            points += self._at(rate, orders, fcfs, limits, context.part(first + number * share, share))
+            points += self._at(rate, orders, fcfs, limits, steps, (count - number) * len(orders))
+        if context.deadline.cut:
+            late = sum(point.why.startswith(NOT_RUN) for point in points)
+            if late == len(points) and not limits:
+                raise Stopped  # nothing is known yet
+            done = f"with {len(points) - late} of {len(points)} points and {len(limits)} limits"
+            warnings += (cut_short(context.deadline, done),)
         return PolicyComparison(
             model=model,
             policies=names,
@@ -105,20 +121,26 @@ class ComparePolicies(Question):
             warnings=warnings,
         )
 
+    @property
+    def _jobs(self) -> int:
+        """Of a replica, with those that are left out first."""
+        from loynes.questions.answering.events import BURNED_IN
+
+        return self.jobs + (int(BURNED_IN * self.jobs) if self.burn_in is None else self.burn_in)
+
     def _at(
-        self, rate: float, orders: list[Order], fcfs: Limit, limits: dict[str, Limit], context: Context
+        self, rate: float, orders: list[Order], fcfs: Limit, limits: dict[str, Limit], steps: Steps, runs: int
     ) -> list[PolicyPoint]:
-        """All policies at one rate."""
+        """All policies at one rate; with them there are so many runs left."""
         from loynes.estimators.events import paired_difference
         from loynes.estimators.measures import Wanted
-        from loynes.kernels.events.engine import run_replicas
-        from loynes.questions.answering.events import BURNED_IN, event_task, simulation_of, unended_jobs
+        from loynes.questions.answering.events import event_task, run_until, simulation_of, unended_jobs
 
         model, points, baseline = self.model, [], None
         load = rate / fcfs.rate.estimate
-        burn_in = int(BURNED_IN * self.jobs) if self.burn_in is None else self.burn_in
+        burn_in = self._jobs - self.jobs
         for number, order in enumerate(orders):
-            part = context.part(number / len(orders), 1.0 / len(orders), f"rate {rate:.4g}")
+            part = steps.next(1.0, runs - number - 1, f"rate {rate:.4g}")
             limit = fcfs if order.policy == "fcfs" else limits.get(order.policy)
             if rate >= model.ideal or (limit is not None and rate >= limit.rate.high):
                 points.append(PolicyPoint(order.policy, rate, load, None, None, "more than it can carry"))
@@ -127,7 +149,10 @@ class ComparePolicies(Question):
                 model, rate, order, seed=self.seed, replicas=np.arange(self.replicas), burn_in=burn_in,
                 jobs_observed=self.jobs, limit=max(MOST_PRESENT, 1 << (4 * model.servers).bit_length()),
             )  # fmt: skip
-            replicas = run_replicas(events, part.engine)
+            replicas, _ = run_until(events, part.engine)
+            if len(replicas) < 2:
+                points.append(PolicyPoint(order.policy, rate, load, None, None, not_run(part.deadline)))
+                continue
             if number == 0:
                 baseline = replicas
             try:
@@ -139,7 +164,8 @@ class ComparePolicies(Question):
                 points.append(PolicyPoint(order.policy, rate, load, None, None, str(error)))
                 continue
             apart = number > 0 and baseline is not None
-            less = paired_difference(replicas, baseline or [], self.confidence) if apart else None
+            both = min(len(replicas), len(baseline or []))
+            less = paired_difference(replicas[:both], (baseline or [])[:both], self.confidence) if apart else None
             points.append(PolicyPoint(order.policy, rate, load, result, less))
         return points
 

@@ -42,7 +42,8 @@ class Evaluate(Question):
     With `samples` so many arrivals (chains, rounded up to whole blocks of jobs) or samples (the rest) are observed;
     otherwise the run goes on until the overall mean wait's half-width is below `precision` times the mean (or times a
     thousandth of the mean service, if the wait is smaller than that), or `max_jobs` jobs (4e9; on a GPU 4e11; fewer
-    where a job takes longer than 100 ns) have been simulated.
+    where a job takes longer than 100 ns) have been simulated, or `time` (seconds, or "30s") is up; `stopped` says
+    which, if not the precision.
     `exceeds` asks for P(wait > x) at each of its values, `percentiles` for those of waits and responses that tables
     show: [50, 90, 99.9]; `slo` whether objectives such as "p95(wait) <= 600" are met.
 
@@ -82,6 +83,7 @@ class Evaluate(Question):
     backend: options.Backend = "auto"
     confidence: options.Confidence = 0.99
     max_jobs: options.MaxJobs = None
+    time: options.TimeBudget = None
 
     @model_validator(mode="after")
     def _of_method(self) -> Self:
@@ -164,6 +166,7 @@ def evaluated(question: Evaluate, context: Context, brackets: bool = False) -> E
         details={"threshold": judged.source} | outcome.details,
         certificate=outcome.certificate,
         why=outcome.why,
+        stopped={"by": outcome.by, "precision": outcome.measures.overall.wait.mean.relative} if outcome.by else {},
         warnings=(*judged.warnings, *moments, *outcome.warnings, *shortfalls),
     )
     return Evaluated(result, methods, outcome)

@@ -51,8 +51,9 @@ class AskExact(Question):
         poisson = isinstance(model.arrivals, Poisson) and model.chain is None
         if rate is None and self.load is None and poisson:
             rate = model.rate
-        context.progress(0.0, "threshold")
+        context.progress(0.0, "states of the saturated chain")
         states = saturated_states(model, self.max_states)
+        context.progress(0.02, "threshold" if isinstance(states, str) else f"threshold, from {len(states)} states")
         saturation = exact_threshold(model, states)
         if self.load is not None:
             rate = self.load * saturation.threshold
@@ -62,8 +63,8 @@ class AskExact(Question):
             raise UsageError(f"{model.label}: no exact waits: they are for Poisson arrivals; use `loynes evaluate`")
         if rate >= saturation.threshold:
             raise UnstableError(f"rate {rate:g} is unstable: the threshold is {saturation.threshold:.10g}")
-        context.progress(0.5, "queue")
-        return exact_queue(saturation, model, rate, states, self.exceeds, self.percentiles)
+        context.progress(0.1, "queue")
+        return exact_queue(saturation, model, rate, states, self.exceeds, self.percentiles, context.progress)
 
 
 exact = Ask(AskExact, Exact)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from loynes.errors import LoynesError, TraceError
 from loynes.estimate import Estimate, mean_of
 from loynes.estimators.measures import ALL_JOBS
 from loynes.execution.context import Context
+from loynes.execution.deadline import Deadline
+from loynes.execution.steps import Steps
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask
 from loynes.questions.asking.logs import AboutLog
@@ -78,16 +79,23 @@ class Fit(AboutLog):
     compare: Annotated[bool, Option("Test models, and show the waits of the one that is taken beside the log's.")] = (
         True
     )
-    time: Annotated[float, Field(gt=0), Option("After so many seconds no further model is tried.", unit="seconds")] = (
-        60.0
-    )
+    time: Annotated[
+        float,
+        BeforeValidator(options.duration_of),
+        Field(gt=0, allow_inf_nan=False),
+        Option(
+            "After so long no further model is tried: 30s, 5min.", "DURATION", written="duration", unit="seconds",
+            must="be a time above 0, such as 30s or 5min",
+        ),
+    ] = 60.0  # fmt: skip
     confidence: Annotated[float, Field(gt=0, lt=1), Option("Confidence of every interval.")] = 0.95
     seed: options.Seed = 1
 
     def answer(self, context: Context) -> FittedModel:
         from loynes.questions.answering.candidates import fitted_to, refitted_wait
 
-        until = time.monotonic() + self.time
+        # One model at least is tried, whatever time it takes, unless somebody asks to stop.
+        deadline, context = context.deadline, context.unhurried()
         context.progress(0.0, "reading")
         jobs, servers = self._jobs()
         measured = burstiness(jobs)
@@ -101,7 +109,7 @@ class Fit(AboutLog):
         candidates: tuple[Candidate, ...] = ()
         why, modelled, doubt = "not asked for", None, None
         if self.compare:
-            candidates, why = self._tried(jobs, self_made, order, until, context)
+            candidates, why = self._tried(jobs, self_made, order, deadline, context)
         process = _chosen(candidates, fallback)
         fitted = fitted_to(jobs, process, *self_made)
         if self.compare:
@@ -109,7 +117,7 @@ class Fit(AboutLog):
             why = unstable or why
             if modelled is not None and candidates:
                 doubt = refitted_wait(
-                    jobs, process, self_made, order, modelled[ALL_JOBS], self.confidence, self.seed, until
+                    jobs, process, self_made, order, modelled[ALL_JOBS], self.confidence, self.seed, deadline
                 )  # fmt: skip
         accepted = any(one.accepted for one in candidates) if self.compare else None
         return FittedModel(
@@ -154,7 +162,7 @@ class Fit(AboutLog):
         return replace(order, inflation=inflation_of(jobs)) if order.rule.believes_run_times else order
 
     def _tried(
-        self, jobs: Trace, self_made: tuple[Any, ...], order: Order, until: float, context: Context
+        self, jobs: Trace, self_made: tuple[Any, ...], order: Order, deadline: Deadline, context: Context
     ) -> tuple[tuple[Candidate, ...], str]:
         """Candidates until one is accepted, and why there are none."""
         from loynes.questions.answering.candidates import NAMES, held_out
@@ -162,18 +170,21 @@ class Fit(AboutLog):
 
         try:
             first, second = alternate_weeks(jobs, days_of(jobs.submit, jobs.source))
-            part = context.part(0.0, 0.1)
-            halves = held_out(second, self_made[0], order, self.seed, part)
-            whole = held_out(jobs, self_made[0], order, self.seed, context.part(0.1, 0.1))
+            names = NAMES if self.arrivals == "auto" else (self.arrivals,)
+            steps = Steps(context)
+            halves = held_out(second, self_made[0], order, self.seed, steps.next(1.0, 2.0 + 2 * len(names)))
+            whole = held_out(jobs, self_made[0], order, self.seed, steps.next(2.0, 2.0 * len(names)))
         except TraceError:
             return (), SHORT
-        names = NAMES if self.arrivals == "auto" else (self.arrivals,)
         tried: list[Candidate] = []
         for number, name in enumerate(names):
-            if tried and time.monotonic() > until:
+            if tried and deadline.passed:
+                if deadline.asked:
+                    deadline.note_cut()
                 tried.append(Candidate(name, why=LATE))
                 continue
-            context.progress(0.2 + 0.8 * number / len(names), f"trying {name}")
+            context.deadline.check()
+            steps.next(1.0, len(names) - number - 1).progress(0.0, f"trying {name}")
             tried.append(self._candidate(name, first, jobs, self_made, halves, whole))
             if tried[-1].accepted:
                 break

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -11,6 +12,9 @@ from pydantic import Field
 
 from loynes.errors import UsageError
 from loynes.execution.context import Context
+from loynes.execution.deadline import Stopped
+from loynes.execution.steps import Steps
+from loynes.questions.answering.ending import cut_short
 from loynes.questions.asking import options
 from loynes.questions.asking.options import Option
 from loynes.questions.asking.resampled import MOST_COPIES, OnResamples
@@ -26,6 +30,9 @@ FULL = 0.98
 # Besides the probability asked for, the value for this one is looked for.
 NEARLY_SURE = 0.99
 SCALE_STEP = 0.05
+RESOLUTION = 0.01
+# Values that a search is expected to try.
+EXPECTED = 12
 MOST_TIMES = 16
 MOST_TRIED = 40
 # Of log, in multiples of what there is, that is thought of.
@@ -37,7 +44,8 @@ class PlanLog(OnResamples):
 
     The probability is about the log: had it been recorded at another time, or longer, another size might have come out.
     It is estimated from resamples (docs/logs.md), and it is at least so high where there are several objectives.
-    `vary` is "servers", one of the resources, or "scale": how many times the jobs the cluster can take.
+    `vary` is "servers", one of the resources, or "scale": how many times the jobs the cluster can take, in twentieths,
+    found to a `resolution` (1% of it).
     """
 
     command: ClassVar[str] = "plan-log"
@@ -51,16 +59,29 @@ class PlanLog(OnResamples):
     )
     probability: Annotated[float, Field(gt=0, lt=1), Option("With which the objectives are to be met.")] = 0.95
 
+    resolution: Annotated[
+        float | None,
+        Field(gt=0, lt=1),
+        Option("Find a scale to this part of it (--vary scale).", default=f"{RESOLUTION:g}"),
+    ] = None
+
     def answer(self, context: Context) -> LogPlan:
+        if self.resolution is not None and self.vary != "scale":
+            raise UsageError(f"resolution {self.resolution:g}: is for what is no whole number (--vary scale)")
         from loynes.questions.answering.objectives import objectives_of
         from loynes.questions.answering.resampling import LogRunner
 
         runner = LogRunner(self, context)
         objectives = objectives_of(self.slo, runner.names, LOG_UNIT)
         search = Search(self, runner, objectives, context)
-        answer = search.first(self.probability)
+        try:
+            answer, done = search.first(self.probability), ""
+        except Stopped:
+            answer = search.best(self.probability)
+            done = f"after {len(search.tried)} values: a smaller one may do"
         if self.probability < NEARLY_SURE:
-            search.first(NEARLY_SURE, needed=False)
+            with suppress(Stopped):
+                search.first(NEARLY_SURE, needed=False)
         outcome = search.outcomes[answer]
         evaluation = runner.evaluation(outcome)
         chances = [chance_of(one, runner, outcome) for one in objectives]
@@ -80,7 +101,8 @@ class PlanLog(OnResamples):
             days=runner.days.length,
             confidence=self.confidence,
             seed=self.seed,
-            warnings=evaluation.warnings,
+            resolution=search.resolution,
+            warnings=(*evaluation.warnings, *((cut_short(context.deadline, done),) if done else ())),
         )
 
 
@@ -118,6 +140,8 @@ class Search:
 
     def __post_init__(self) -> None:
         self._percentiles = tuple(sorted({p for one in self.objectives for p in one.percentiles}))
+        self._steps = Steps(self.context)
+        self.resolution = (self.question.resolution or RESOLUTION) if self.question.vary == "scale" else 0.0
         self._exceeds = tuple(sorted({x for one in self.objectives for x in one.exceeds}))
         question, runner = self.question, self.runner
         possible = (*runner.kinds, "scale")
@@ -152,16 +176,27 @@ class Search:
                     raise UsageError(self._not_met(high))
                 return self._value(high)
             low, high, stride = high, min(high + stride, self._last), 2 * stride
-        while high - low > 1:
+        while high - low > 1 and not self._near(low, high):
             middle = (low + high) // 2
             low, high = (low, middle) if self._at(middle).probability >= probability else (middle, high)
         return self._value(high)
+
+    def _near(self, low: int, high: int) -> bool:
+        """Whether two values are as good as one."""
+        return abs(self._value(low) - self._value(high)) <= self.resolution * self._value(high)
+
+    def best(self, probability: float) -> float:
+        """Of the values tried so far, the first that meets all objectives with at least this probability."""
+        known = [value for value, one in self.tried.items() if one.probability >= probability]
+        if not known:
+            raise Stopped  # nothing is known yet
+        return max(known) if self.question.vary == "scale" else min(known)
 
     def _at(self, k: int) -> TriedValue:
         value = self._value(k)
         if value not in self.tried:
             number = len(self.tried) + 1
-            part = self.context.part(1.0 - 1.0 / number, 0.0, f"{number}: {self.question.vary} {value:g}")
+            part = self._steps.next(1.0, max(EXPECTED - number, 1), f"{number}: {self.question.vary} {value:g}")
             change: dict[str, Any] = {self.question.vary: value if self.question.vary == "scale" else int(value)}
             outcome = self.runner.run(self.runner.case(**change), part, self._exceeds, self._percentiles)
             self.outcomes[value] = outcome

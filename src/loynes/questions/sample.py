@@ -27,7 +27,8 @@ class Sample(Question):
     Columns: replica, length (how far back the sample began), doublings, and the workload, ascending: one list column in
     Parquet, w1 .. ws in CSV; with several resources one list each (workload_cpu), and cpu1, cpu2, ... in CSV. Memory
     does not grow with the number of samples, and a failed run leaves no file. A run folder has parts, each written when
-    it is whole (part-00000.parquet, ...); after an interruption the run goes on with the next one.
+    it is whole (part-00000.parquet, ...); after an interruption the run goes on with the next one. When `time`
+    (seconds, or "30s") is up, a file has the samples there are, and a run folder its whole parts.
     """
 
     command: ClassVar[str] = "sample"
@@ -53,6 +54,7 @@ class Sample(Question):
     seed: options.Seed = 1
     backend: options.Backend = "auto"
     max_jobs: options.MaxJobs = None
+    time: options.TimeBudget = None
 
     @model_validator(mode="after")
     def _of_method(self) -> Self:

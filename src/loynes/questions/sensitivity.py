@@ -8,7 +8,10 @@ from pydantic import Field
 
 from loynes.estimate import Estimate
 from loynes.execution.context import Context
+from loynes.execution.deadline import Stopped
+from loynes.execution.steps import Steps
 from loynes.questions.answering import levers
+from loynes.questions.answering.ending import cut_short
 from loynes.questions.answering.levers import Lever
 from loynes.questions.answering.objectives import Target, target_of
 from loynes.questions.asking import options
@@ -21,8 +24,8 @@ from loynes.results.records.sensitivity import Effect, Sensitivity, by_size
 if TYPE_CHECKING:
     from loynes.questions.answering.paired import PairedRuns
 
-# Where the shares of work begin: the model as it is, derivatives, differences.
-PARTS = (0.0, 0.1, 0.2, 1.0)
+# What derivatives and a difference weigh, in runs of the model as it is.
+OF_DERIVATIVES, OF_DIFFERENCE = 3.0, 2.0
 
 
 class AskSensitivity(Question):
@@ -33,6 +36,7 @@ class AskSensitivity(Question):
     were simulated, where the objective is a mean wait or response of a plain cluster. All else are differences on the
     same jobs: shares (others in proportion, at the same rate), the need of a class (one more), servers (one more, one
     fewer). Effects are those of one percent more; with `per` "unit" of one unit (of a share, a hundredth of all jobs).
+    When `time` (seconds, or "30s") is up, changes that were not tried by then are left out.
     `precision` is that of the mean wait as things are. Every interval holds with the `confidence` by itself.
     """
 
@@ -62,6 +66,7 @@ class AskSensitivity(Question):
     backend: options.Backend = "auto"
     confidence: options.Confidence = 0.99
     max_jobs: options.MaxJobs = None
+    time: options.TimeBudget = None
 
     def answer(self, context: Context) -> Sensitivity:
         from loynes.questions.answering.paired import PairedRuns
@@ -69,14 +74,28 @@ class AskSensitivity(Question):
         target = target_of(self.objective, [c.label for c in self.model.classes], self.model.time_unit)
         shared = ("rate", "load", "precision", "samples", "replicas", "confidence", "max_jobs", "seed", "backend")
         question = Evaluate.of(self.model, exceeds=target.exceeds, **{name: getattr(self, name) for name in shared})
-        runs = PairedRuns(evaluated(question, _part(context, 0)), target)
+        steps = Steps(context)
+        expected = OF_DERIVATIVES + OF_DIFFERENCE * (3 * len(self.model.classes) + 2)
+        runs = PairedRuns(evaluated(question, steps.next(1.0, expected, "as it is")), target)
         result = runs.base.result
         base, step = levers.Variant(self.model, result.rate), levers.step_at(result.load)
         why = runs.no_derivatives()
         smooth = [levers.rate_lever(base, self.per, step), *levers.length_levers(base, self.per, step)]
         tried, remarks = _differences(base, self.per, step)
-        effects = [] if why else self._derivatives(smooth, runs, _part(context, 1))
-        effects += self._differences([*smooth, *tried] if why else tried, runs, _part(context, 2))
+        differing = [*smooth, *tried] if why else tried
+        effects = []
+        if not why:
+            part = steps.next(OF_DERIVATIVES, OF_DIFFERENCE * len(differing))
+            try:
+                effects += self._derivatives(smooth, runs, part)
+            except Stopped:
+                remarks.append("left out, for lack of time: derivatives")
+        effects += self._differences(differing, runs, steps, remarks)
+        if not effects:
+            raise Stopped  # nothing is known yet
+        warnings = result.warnings
+        if context.deadline.cut and not result.stopped:
+            warnings += (cut_short(context.deadline, f"with {len(effects)} effects"),)
         return Sensitivity(
             subject=self.model.label,
             model=self.model.with_rate(result.rate),
@@ -96,7 +115,7 @@ class AskSensitivity(Question):
             remarks=(*((f"differences stand for derivatives: {why}",) if why else ()), *remarks),
             details={"burn_in": runs.burn_in, "observed_arrivals": result.details["observed_arrivals"], "step": step},
             seed=self.seed,
-            warnings=result.warnings,
+            warnings=warnings,
         )
 
     def _derivatives(self, smooth: list[Lever], runs: PairedRuns, context: Context) -> list[Effect]:
@@ -105,17 +124,19 @@ class AskSensitivity(Question):
         found = runs.derivatives(amounts, self.confidence, context)
         return [_effect(one, value, "derivative") for one, value in zip(smooth, found, strict=True)]
 
-    def _differences(self, tried: list[Lever], runs: PairedRuns, context: Context) -> list[Effect]:
-        effects = []
+    def _differences(self, tried: list[Lever], runs: PairedRuns, steps: Steps, remarks: list[str]) -> list[Effect]:
+        effects, late = [], []
         for number, one in enumerate(tried):
-            part = context.part(number / len(tried), 1 / len(tried), f"{number + 1} of {len(tried)}: {one.name}")
-            value, note = runs.difference(one, self.confidence, part)
+            part = steps.next(1.0, len(tried) - number - 1, f"{number + 1} of {len(tried)}: {one.name}")
+            try:
+                value, note = runs.difference(one, self.confidence, part)
+            except Stopped:
+                late.append(one.name)
+                continue
             effects.append(_effect(one, value, "difference", note))
+        if late:
+            remarks.append(f"left out, for lack of time: {', '.join(late)}")
         return effects
-
-
-def _part(context: Context, number: int) -> Context:
-    return context.part(PARTS[number], PARTS[number + 1] - PARTS[number])
 
 
 def _differences(base: levers.Variant, per: levers.Per, step: float) -> tuple[list[Lever], list[str]]:

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from loynes.errors import UsageError
 from loynes.execution.context import Context
+from loynes.execution.deadline import Stopped
+from loynes.execution.steps import Steps
+from loynes.questions.answering.ending import cut_short
 from loynes.questions.asking.options import Option
 from loynes.questions.asking.resampled import OnResamples
 from loynes.results.quantity import LOG_UNIT
@@ -58,7 +61,7 @@ class SensitivityLog(OnResamples):
     def answer(self, context: Context) -> LogSensitivity:
         from loynes.estimators.resamples import data_interval, difference
         from loynes.questions.answering.objectives import target_of
-        from loynes.questions.answering.resampling import LogRunner, log_of
+        from loynes.questions.answering.resampling import LogRunner, log_of, on_the_same
 
         runner = LogRunner(self, context)
         target = target_of(self.objective, runner.names, LOG_UNIT)
@@ -69,17 +72,29 @@ class SensitivityLog(OnResamples):
         changes = self._changes(runner)
         cases = list(dict.fromkeys(case for one in changes for case in (one.low, one.high)))
         found: dict[Case, Any] = {}
-        for number, case in enumerate(dict.fromkeys([runner.case(), *cases])):
-            part = context.part(number / (1 + len(cases)), 1.0 / (1 + len(cases)), f"{number + 1} of {1 + len(cases)}")
-            found[case] = runner.run(case, part, target.exceeds)
+        steps, late = Steps(context), False
+        for number, case in enumerate(wanted := list(dict.fromkeys([runner.case(), *cases]))):
+            part = steps.next(1.0, len(wanted) - number - 1, f"{number + 1} of {len(wanted)}")
+            try:
+                found[case] = runner.run(case, part, target.exceeds)
+            except Stopped:
+                if not number:
+                    raise
+                late = True
+        found = dict(zip(found, on_the_same(list(found.values())), strict=True))
         effects = []
         for one in changes:
+            if one.low not in found or one.high not in found:
+                continue
             low, high = (runner.quantity(found[case], target) for case in (one.low, one.high))
             minus = difference(low, high, self.confidence, runner.days.stretches).scaled(one.factor)
             effects.append(
                 Effect(one.lever, one.kind, one.of, one.change, one.words, one.reverse, minus, "difference", one.step)
             )
+        if not effects:
+            raise Stopped  # nothing is known yet
         own = found[runner.case()]
+        remarks = (cut_short(context.deadline, f"with {len(effects)} of {len(changes)} effects"),) if late else ()
         base = data_interval(self.confidence, runner.days.stretches)(runner.quantity(own, target))
         return LogSensitivity(
             subject=Path(self.subject).name,
@@ -92,11 +107,11 @@ class SensitivityLog(OnResamples):
             effects=by_size(effects),
             policy=own.case.order.policy,
             confidence=self.confidence,
-            resamples=self.resamples,
+            resamples=own.resamples,
             days=runner.days.length,
             jobs=sum(one.task.expected_jobs(0, one.task.rows) for one in found.values()),
             seed=self.seed,
-            warnings=own.warnings,
+            warnings=(*own.warnings, *remarks),
         )
 
     def _changes(self, runner: LogRunner) -> list[Change]:

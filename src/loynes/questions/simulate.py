@@ -13,6 +13,8 @@ from pydantic import BeforeValidator, Field
 from loynes.arrays import Array, Ints
 from loynes.errors import UnstableError, UsageError
 from loynes.execution.context import Context
+from loynes.execution.deadline import Stopped
+from loynes.execution.steps import Steps
 from loynes.model import Model
 from loynes.questions.answering.thresholds import JudgedRate, judged_rate, stated_rate, unjudged_rate
 from loynes.questions.asking import options
@@ -33,6 +35,8 @@ REPLICAS_AT_MOMENTS = 512
 MOMENTS = 10
 # Replicas that a precision may take.
 MOST_REPLICAS = 20_000
+# Of the replicas of a round, how many more are expected after it where a precision is asked for.
+RESERVED = 2.0
 STARTS = ("empty", "stationary")
 
 
@@ -58,7 +62,8 @@ class Simulate(Question):
     Replicas start `empty`; or `stationary`, in states that are perfect samples under first come, first served, running
     jobs and the line; or with the workloads of a file that `sample` wrote, which servers are busy with while nobody is
     in line. `burn_in` jobs a replica are left out (a quarter of `jobs`, none from stationary). With a `precision`,
-    replicas are added until the mean wait's relative half-width is below it.
+    replicas are added until the mean wait's relative half-width is below it. When `time` (seconds, or "30s") is up, the
+    replicas that are done are the answer.
 
     `slo` asks whether objectives such as "p95(wait) <= 600" are met.
 
@@ -115,6 +120,7 @@ class Simulate(Question):
     percentiles: options.Percentiles = ()
     seed: options.Seed = 1
     confidence: options.Confidence = 0.99
+    time: options.TimeBudget = None
 
     def answer(self, context: Context) -> Simulation:
         from loynes.questions.answering.judging import asked_of, judged
@@ -126,10 +132,10 @@ class Simulate(Question):
 
     def _simulated(self, context: Context) -> tuple[Simulation, bool]:
         """The result, but for its objectives, and whether some jobs had not ended."""
-        from loynes.estimators.events import SOON
+        from loynes.estimators.events import SOON, mean_wait
         from loynes.estimators.measures import Wanted
-        from loynes.kernels.events.engine import run_replicas
-        from loynes.questions.answering.events import BURNED_IN, event_task, simulation_of, unended_jobs
+        from loynes.questions.answering.ending import cut_short
+        from loynes.questions.answering.events import BURNED_IN, event_task, run_until, simulation_of, unended_jobs
         from loynes.questions.answering.orders import check_order, order_of
         from loynes.questions.answering.scenario import changes_of
 
@@ -151,17 +157,28 @@ class Simulate(Question):
         if burn_in is None:
             burn_in = int(BURNED_IN * jobs) if self.start == "empty" and horizon is None else 0
         replicas: list[ReplicaRecord] = []
-        while count:
+        stopped, steps = False, Steps(context)
+        while count and not stopped:
+            part = steps.next(count, 0.0 if self.precision is None else RESERVED * count)
             numbers = np.arange(len(replicas), len(replicas) + count)
             begun, remarks = self._start(judged, numbers, context)
-            context.progress(0.0, f"{order.label}, {count} replicas")
+            part.progress(0.0, f"{order.label}, {count} replicas")
             events = event_task(
                 model, judged.rate, order, seed=self.seed, replicas=numbers, burn_in=burn_in, jobs_observed=jobs,
                 horizon=horizon, at=moments, soon=SOON / judged.rate, changes=changes_of(model), **begun,
             )  # fmt: skip
-            replicas += run_replicas(events, context.engine)
-            count = self._more(replicas)
+            more, stopped = run_until(events, context.watched_by(part).engine)
+            replicas += more
+            if len(replicas) < 2:
+                raise Stopped
+            if stopped and not (self.precision is None or self._more(replicas)):
+                stopped = False
+            count = 0 if stopped else self._more(replicas)
         unended = unended_jobs(replicas, order)
+        if stopped:
+            relative = mean_wait(replicas, self.confidence).relative
+            done = f"after {len(replicas)} replicas with a relative half-width of {relative:.2g} of the mean wait"
+            remarks += (cut_short(context.deadline, done),)
         result = simulation_of(
             model, judged.rate, order, replicas, self.confidence, seed=self.seed, start=self.start, horizon=horizon,
             moments=moments, burn_in=burn_in, warnings=warnings + remarks + unended,

@@ -17,7 +17,8 @@ from loynes.results.records.threshold import Threshold
 class Stability(Question):
     """The largest arrival rate the cluster can take, with a bracket that holds it with the given confidence.
 
-    Runs until (high - low) / estimate <= precision. Methods: `bracket`, from the pile's top and bottom; `regenerative`,
+    Runs until (high - low) / estimate <= precision, or `max_jobs` jobs were piled up, or `time` (seconds, or "30s") is
+    up; `stopped` says which. Methods: `bracket`, from the pile's top and bottom; `regenerative`,
     where a class needs all servers; `auto`, the better of these two; `doubling`, the paper's Algorithm 2, which stops
     when two successive estimates agree to the precision. Disciplines: `fcfs`, strictly in turn, on the servers that are
     free first; `random` (random assignment) picks them blindly; `reserving` lets jobs behind a blocked one start on
@@ -44,6 +45,7 @@ class Stability(Question):
     backend: options.Backend = "auto"
     confidence: options.Confidence = 0.99
     max_jobs: options.MaxJobs = None
+    time: options.TimeBudget = None
 
     def answer(self, context: Context) -> Threshold:
         from loynes.questions.answering.thresholds import sampled_threshold

@@ -13,7 +13,10 @@ from pydantic import BeforeValidator, Field
 
 from loynes.errors import UnstableError, UsageError
 from loynes.execution.context import Context
+from loynes.execution.deadline import Stopped
+from loynes.execution.steps import Steps
 from loynes.model import Model, load
+from loynes.questions.answering.ending import not_run
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask, answered
 from loynes.questions.asking.options import Option, axes_of
@@ -23,6 +26,8 @@ from loynes.results.records.evaluation import Evaluation
 from loynes.results.records.sweep import Point, Sweep
 
 MOST_POINTS = 10_000
+# To weigh points by: jobs of what is done besides observing; most that are observed; a threshold over the ideal rate.
+BESIDES, MOST_JOBS, NEAR = 3e6, 4e9, 0.9
 # The options that every point's own question has.
 SHARED = ("method", "precision", "samples", "exceeds", "percentiles", "confidence", "replicas", "max_jobs", "seed",
           "backend")  # fmt: skip
@@ -35,7 +40,8 @@ class AskSweep(Question):
     rate. `vary` changes the model: {"classes.T15.service.mean": [5, 10]}. All combinations are evaluated. Values are
     lists, or texts as on the command line ("0.1:0.95:0.05", "1,2,5"). The same seed at every point means the same jobs
     as far as models have them in common, so that differences between points are smaller than their intervals say.
-    A point that is unstable has no result, and says why. In a run folder every point is a run of its own.
+    A point that is unstable has no result, and says why. Points share a `time` (seconds, or "30s") by how much work
+    they are, and say what they reached. In a run folder every point is a run of its own.
     """
 
     command: ClassVar[str] = "sweep"
@@ -66,6 +72,7 @@ class AskSweep(Question):
     backend: options.Backend = "auto"
     confidence: options.Confidence = 0.99
     max_jobs: options.MaxJobs = None
+    time: options.TimeBudget = None
 
     def answer(self, context: Context) -> Sweep:
         if self.loads is not None and self.rates is not None:
@@ -79,10 +86,14 @@ class AskSweep(Question):
         configs = [dict(zip(axes, chosen, strict=True)) for chosen in itertools.product(*axes.values())]
         # Every model is made before anything runs: a wrong path or value is refused at once.
         models = [load(self.model, [f"{path}={config[path]}" for path in self.vary]) for config in configs]
-        points = [
-            self._point(number, config, model, context.part(number / count, 1 / count, _name(number, count, config)))
-            for number, (config, model) in enumerate(zip(configs, models, strict=True))
-        ]
+        weights = [self._weight(config, model) for config, model in zip(configs, models, strict=True)]
+        points, steps, then = [], Steps(context), sum(weights)
+        for number, (config, model) in enumerate(zip(configs, models, strict=True)):
+            then = max(then - weights[number], 0.0)
+            part = steps.next(weights[number], then, _name(number, count, config))
+            points.append(self._point(number, config, model, part))
+        if all(point.late for point in points):
+            raise Stopped  # nothing is known yet
         return Sweep(
             model=self.model,
             vary=tuple(axes),
@@ -92,6 +103,15 @@ class AskSweep(Question):
             warnings=_warnings(points),
         )
 
+    def _weight(self, config: dict[str, Any], model: Model) -> float:
+        """About how many jobs a point takes: as waits near saturation need them, or as it says."""
+        if self.samples is not None:
+            return float(self.samples)
+        rate = config.get("rate", model.rate or 0.0)
+        load = float(config["load"] if "load" in config else rate / (NEAR * model.ideal))
+        away = max(1.0 - load, 0.01)
+        return BESIDES + min(model.servers / (self.precision * away) ** 2, self.max_jobs or MOST_JOBS)
+
     def _point(self, number: int, config: dict[str, Any], model: Model, context: Context) -> Point:
         context.progress(0.0, "")
         at = {name: config[name] for name in ("load", "rate") if name in config}
@@ -100,6 +120,8 @@ class AskSweep(Question):
             result = answered(question, context, _place(context, "points", f"{number:05d}"))
         except UnstableError as error:
             return Point(config, None, str(error))
+        except Stopped:
+            return Point(config, None, not_run(context.deadline))
         # The distribution of waits is in the point's own folder: here it would be most of the document.
         return Point(config, replace(cast(Evaluation, result), tails=None))
 
@@ -120,8 +142,11 @@ def _warnings(points: list[Point]) -> tuple[str, ...]:
         for text in point.result.warnings if point.result else ():
             head = text.split(" (")[0]
             texts[head] = texts.get(head, 0) + 1
-    unstable = sum(point.result is None for point in points)
-    first = (f"{unstable} of {len(points)} points are unstable: no result there",) if unstable else ()
+    late = sum(point.late for point in points)
+    unstable = sum(point.result is None for point in points) - late
+    first: tuple[str, ...] = (f"{unstable} of {len(points)} points are unstable: no result there",)
+    first = first if unstable else ()
+    first += (f"{late} of {len(points)} points were not run, for lack of time",) if late else ()
     return first + tuple(f"{count} of {len(points)} points: {text}" for text, count in texts.items())
 
 

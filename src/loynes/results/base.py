@@ -69,6 +69,8 @@ class Result:
     seed: int | None = None
     seconds: Seconds = field(default=math.nan, compare=False)
     warnings: tuple[str, ...] = ()
+    # Where a limit ended the run before it was done: by which (max-jobs, time, interrupt), and how far it came.
+    stopped: dict[str, Any] = field(default_factory=dict)
     version: str = __version__
 
     def __init_subclass__(cls) -> None:
@@ -157,7 +159,8 @@ class Result:
             del data["seed"]
         if self.time_unit is not None:
             data["time_unit"] = self.time_unit
-        return _plain(data | {name: getattr(self, name) for name in self.derived}, self.optional)  # type: ignore[no-any-return]
+        data |= {name: getattr(self, name) for name in self.derived}
+        return _plain(data, (*self.optional, "stopped"))  # type: ignore[no-any-return]
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:

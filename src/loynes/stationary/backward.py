@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.errors import SamplingError
+from loynes.execution.deadline import Stopped
 from loynes.inputs.arrivals import PERIODIC
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import MANY_CLASSES, JobTable, rarest
@@ -76,16 +77,27 @@ def backward_samples(
 def in_batches(
     engine: Engine, task: Callable[[Ints], Sampling], first: int, count: int, unfinished: str
 ) -> Iterator[Samples]:
-    """Samples first .. first + count - 1 of task(their numbers); a length of 0 is a failure."""
+    """Samples first .. first + count - 1 of task(their numbers); a length of 0 is a failure.
+
+    Stopped in the middle of a batch, it gives the samples that are done, and then says so.
+    """
     servers = task(np.arange(first, first + 1)).table.servers
     batch = max(1, min(count, engine.batch_bytes // (8 * servers)))
     for start in range(first, first + count, batch):
         rows = min(batch, first + count - start)
         state = SampleState(np.empty((rows, servers)), np.empty(rows, np.int64), np.empty(rows, np.int64))
-        engine.run(task(np.arange(start, start + rows)), state, 0, rows)
+        stopped: Stopped | None = None
+        try:
+            engine.run(task(np.arange(start, start + rows)), state, 0, rows)
+        except Stopped as ended:
+            stopped, rows = ended, ended.at
+            state = SampleState(state.workload[:rows], state.length[:rows], state.doublings[:rows])
         if not np.all(state.length):
             raise SamplingError(
                 f"{np.count_nonzero(state.length == 0)} of {rows} {unfinished}; the rate is too close to the threshold "
                 "for this method"
             )
-        yield Samples(start, *state)
+        if rows:
+            yield Samples(start, *state)
+        if stopped is not None:
+            raise stopped

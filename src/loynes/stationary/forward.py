@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from loynes.execution.deadline import Stopped
 from loynes.inputs.arrivals import start_places
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import JobTable, Needs
@@ -76,13 +77,26 @@ class Chains:
 
     def skip(self, jobs: int) -> None:
         """Run every replica `jobs` further (rounded up to blocks) without observing."""
-        self._run(jobs, observe=False)
+        self._run(jobs, False, self._engine)
 
     def observe(self, jobs: int) -> None:
         """Run every replica `jobs` further (rounded up to blocks) and add what arrivals see to the tally."""
-        self._run(jobs, observe=True)
+        self._run(jobs, True, self._engine)
 
-    def _run(self, jobs: int, observe: bool) -> None:
+    def run_by(self, engine: Engine) -> None:
+        """From now on by another engine."""
+        self._engine = engine
+
+    def catch_up(self, position: int, engine: Engine) -> None:
+        """Observe up to there, by another engine: where others are already, when the work was stopped."""
+        if self.position < position:
+            self._run(position - self.position, True, engine)
+
+    def _run(self, jobs: int, observe: bool, engine: Engine) -> None:
         end = self.position + whole_blocks(jobs)
-        self._engine.run(replace(self._task, observe=observe), self._state, self.position, end)
+        try:
+            engine.run(replace(self._task, observe=observe), self._state, self.position, end)
+        except Stopped as stopped:
+            self.position = stopped.at
+            raise
         self.position = end

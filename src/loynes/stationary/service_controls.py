@@ -53,6 +53,8 @@ class ServiceControls:
 
     def observe(self, position: int) -> None:
         """Add the jobs up to this one."""
+        if position == self.position:
+            return
         self._engine.run(self._task, self._state, self.position, position)
         self.position = position
 

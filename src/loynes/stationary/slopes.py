@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from loynes.execution.deadline import Stopped
 from loynes.inputs.arrivals import start_places
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import JobTable, Needs
@@ -51,7 +52,11 @@ class SlopeChains:
 
     def _run(self, jobs: int, observe: bool) -> None:
         end = self.position + whole_blocks(jobs)
-        self._engine.run(replace(self._task, observe=observe), self._state, self.position, end)
+        try:
+            self._engine.run(replace(self._task, observe=observe), self._state, self.position, end)
+        except Stopped as stopped:
+            self.position = stopped.at
+            raise
         self.position = end
 
 

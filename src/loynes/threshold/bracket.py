@@ -19,6 +19,7 @@ import math
 import numpy as np
 
 from loynes.estimate import Estimate
+from loynes.execution.deadline import Stopped
 from loynes.execution.progress import Progress
 from loynes.kernels.engine import whole_blocks
 from loynes.threshold.controls import regressed_mean
@@ -40,24 +41,34 @@ def bracket(
     max_jobs: float,
     progress: Progress,
 ) -> Outcome:
-    """Pile on until (high - low) / estimate <= precision."""
+    """Pile on until (high - low) / estimate <= precision.
+
+    Stopped before, the bracket is that of the piles as they are then. It holds for every length.
+    """
     piles.extend(initial)
     states = [piles.state()]
-    length = 2 * initial
+    length, stopped = 2 * initial, False
     while True:
-        piles.extend(length)
+        try:
+            piles.extend(length)
+        except Stopped:
+            length, stopped = piles.length, True
+            if length == states[-1].length:
+                if len(states) == 1:
+                    raise
+                states.pop()  # the piles are what they were at the last look
         state = piles.state()
         half = min(states, key=lambda earlier: abs(earlier.length - 0.5 * length))
         gained = state.since(half)
         current = _regenerated(piles, state, confidence) if regenerative else None
         current = current or bracketed(state, gained, piles.mix, confidence)
-        report(progress, current.threshold, precision, piles.jobs / max_jobs)
+        most = whole_blocks(int(max_jobs / piles.replicas))
+        report(progress, current.threshold, precision, length / most)
         width = 2.0 * current.threshold.relative
         precise = width <= precision
-        most = whole_blocks(int(max_jobs / piles.replicas))
-        if precise or length >= most:
+        if precise or stopped or length >= most:
             loss = hol_loss(gained, half.length, piles.mix, confidence)
-            return Outcome(current.threshold, loss, current.reduction, precise)
+            return Outcome(current.threshold, loss, current.reduction, precise, stopped and not precise)
         states.append(state)
         length = min(whole_blocks(int(length * _growth(current.gap, width - current.gap, AIM * precision))), most)
 

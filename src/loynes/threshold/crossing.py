@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from loynes.estimate import Estimate
+from loynes.execution.deadline import Stopped
 from loynes.threshold.outcome import Outcome
 
 # (rate, precision, confidence, part of the jobs) -> the threshold of the order at a rate.
@@ -28,24 +29,36 @@ DISTANCES = (0.5, 1.0, 2.0, 4.0)
 
 def crossing(order: Order, start: float, *, precision: float, confidence: float) -> Outcome:
     """The rate that is the threshold of its own order, between one that is shown to be stable and one that is not."""
-    rate = start
+    rate, stopped = start, False
+    found: Outcome | None = None
     for _ in range(ROUNDS):
-        found = order(rate, 0.5 * precision, confidence, 1.0 / 8.0)
+        try:
+            found = order(rate, 0.5 * precision, confidence, 1.0 / 8.0)
+        except Stopped:
+            if found is None:
+                raise
+            break
         near = abs(found.threshold.estimate - rate) <= 0.25 * precision * rate
         rate = found.threshold.estimate
         if near:
             break
+    assert found is not None
     # Every distance is a test of its own, on either side.
     sure = 1.0 - (1.0 - confidence) / len(DISTANCES)
     low, high = 0.0, float("inf")
-    for distance in DISTANCES:
+    for distance in DISTANCES:  # where there is no time for one, its side stays open
         below, above = (rate * (1.0 + sign * distance * precision) for sign in (-1.0, 1.0))
         part = 1.0 / (2 * 2 * len(DISTANCES))
-        if low == 0.0 and below > 0 and order(below, distance * precision, sure, part).threshold.low > below:
-            low = below
-        if high == float("inf") and order(above, distance * precision, sure, part).threshold.high < above:
-            high = above
+        try:
+            if low == 0.0 and below > 0 and order(below, distance * precision, sure, part).threshold.low > below:
+                low = below
+            if high == float("inf") and order(above, distance * precision, sure, part).threshold.high < above:
+                high = above
+        except Stopped:
+            stopped = True
+            break
         if low > 0.0 and high < float("inf"):
             break
     threshold = Estimate(rate, low, high)
-    return replace(found, threshold=threshold, precise=2.0 * threshold.relative <= precision * (1.0 + 1e-9))
+    precise = 2.0 * threshold.relative <= precision * (1.0 + 1e-9)
+    return replace(found, threshold=threshold, precise=precise, stopped=stopped and not precise)

@@ -7,7 +7,9 @@ difference.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
+from loynes.execution.deadline import Stopped
 from loynes.execution.progress import Progress
 from loynes.threshold.outcome import Outcome, bracketed, hol_loss, report
 from loynes.threshold.piles import Piles
@@ -19,16 +21,22 @@ def doubling(
     """Double the piles' length from `initial` until the estimate changes by at most `precision`, relatively."""
     piles.extend(initial)
     before = piles.state()
-    previous = math.inf
+    previous, last = math.inf, None
     while True:
-        piles.extend(2 * piles.length)
+        try:
+            piles.extend(2 * piles.length)
+        except Stopped:
+            if last is None:
+                raise
+            return replace(last, stopped=True)
         state = piles.state()
         gained = state.since(before)
         bracket = bracketed(state, gained, piles.mix, confidence)
         estimate = bracket.threshold.estimate
         agree = abs(estimate - previous) <= precision * estimate
         report(progress, bracket.threshold, precision, piles.jobs / max_jobs)
+        loss = hol_loss(gained, before.length, piles.mix, confidence)
+        last = Outcome(bracket.threshold, loss, bracket.reduction, agree)
         if agree or 2 * piles.jobs > max_jobs:
-            loss = hol_loss(gained, before.length, piles.mix, confidence)
-            return Outcome(bracket.threshold, loss, bracket.reduction, agree)
+            return last
         previous, before = estimate, state

@@ -19,7 +19,8 @@ class Outcome:
     threshold: Estimate
     hol_loss: tuple[Estimate, ...]  # of every kind
     reduction: float  # of variance, by control variates
-    precise: bool  # False if max_jobs came before the precision
+    precise: bool  # False if max_jobs, or the end of the time, came before the precision
+    stopped: bool = False  # by the end of the time, or because somebody asked
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.arrays import Array, Ints
+from loynes.execution.deadline import Stopped
 from loynes.inputs.arrivals import start_places
 from loynes.inputs.philox import STREAM_PILE
 from loynes.inputs.tables import JobTable, Needs
@@ -57,7 +58,11 @@ class Piles:
 
     def extend(self, length: int) -> None:
         """Pile up to `length` jobs a replica."""
-        self._engine.run(self._task, self._state, self.length, length)
+        try:
+            self._engine.run(self._task, self._state, self.length, length)
+        except Stopped as stopped:
+            self.length = stopped.at
+            raise
         self.length = length
 
     def workload(self) -> Array:

@@ -8,7 +8,6 @@ than what a log of that length determines.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +19,7 @@ from loynes.estimate import Estimate, mean_of
 from loynes.estimators.measures import ALL_JOBS
 from loynes.estimators.resamples import Quantity
 from loynes.execution.context import Context
+from loynes.execution.deadline import Deadline
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import job_table
 from loynes.kernels.events.engine import Events, jobs_before, run_classes, run_jobs
@@ -251,17 +251,17 @@ def refitted_wait(
     modelled: Estimate,
     confidence: float,
     seed: int,
-    until: float,
+    deadline: Deadline,
 ) -> Estimate | None:
     """The model's mean wait, with the doubt of its parameters: the same kind of model, fitted to resamples of the log.
 
     Each is run at the load of its own resample, so that the doubt of the load is in it. None where there is no time for
-    a few of them; `until` is by the clock of time.monotonic.
+    a few of them.
     """
     days, session = days_of(trace.submit, trace.source), sessions_of(trace)
     values = []
     for number in range(1, REFITS + 1):
-        if time.monotonic() > until:
+        if deadline.passed:
             break
         index, when = resample(days, trace.submit, session, seed, number)
         other = replace(rows_of(trace, index), submit=when - when[0])

@@ -11,6 +11,7 @@ from loynes.errors import UsageError
 from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS, beyond, percentile_name
 from loynes.estimators.tails import RAREST, grid_to
+from loynes.execution.progress import Progress, silent
 from loynes.markov import closed, queue, saturated
 from loynes.markov.decay import decay_rate
 from loynes.markov.phases import Stages
@@ -80,6 +81,7 @@ def exact_queue(
     states: Blocked | str,
     tails: tuple[float, ...],
     percentiles: tuple[float, ...] = (),
+    progress: Progress = silent,
 ) -> Exact:
     chances = {percentile_name(p): beyond(p) for p in percentiles} or PERCENTILES
     formula = closed.wait(model, rate)
@@ -117,7 +119,9 @@ def exact_queue(
             f"{model.label}: no exact waits: the matrices of {len(states)} states and {len(states.crews)} crews would "
             f"take {process.bytes / 2**30:.3g} GiB, more than {MOST_BYTES >> 30}; use `loynes evaluate`"
         )
+    progress(0.1, f"queue of {len(states)} states")
     solved = queue.solve(process)
+    progress(0.6, "waits" + (f", and how many exceed {len(tails)} times" if tails else ""))
     found = Waits(solved)
     known = Known.of(found, rate / saturation.threshold)
     overall, *classes = known.waits(found, tails, chances)

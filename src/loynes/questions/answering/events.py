@@ -10,9 +10,11 @@ from loynes.arrays import Array, Ints
 from loynes.errors import UnstableError
 from loynes.estimators import events as from_events
 from loynes.estimators.measures import ALL_JOBS, NOTHING_MORE, Wanted
+from loynes.execution.deadline import Stopped
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import job_table
-from loynes.kernels.events.engine import Events, ReplicaRecord
+from loynes.kernels.engine import Engine
+from loynes.kernels.events.engine import Events, EventState, ReplicaRecord
 from loynes.model import Model
 from loynes.questions.answering.orders import Order
 from loynes.results.records.simulation import Simulation
@@ -26,6 +28,17 @@ def event_task(model: Model, rate: float, order: Order, *, seed: int, replicas: 
     """Replicas of a model under a policy, by their numbers; options are those of Events."""
     who = (job_table(model, rate), seed, STREAM_STATIONARY, replicas)
     return Events(*who, order.rule, order.option, order.inflation, unit=model.mean_service, **options)
+
+
+def run_until(events: Events, engine: Engine) -> tuple[list[ReplicaRecord], bool]:
+    """All rows of a task, in order, or those that were done when it was stopped; and whether it was."""
+    state = EventState([None] * events.rows)
+    done, stopped = events.rows, False
+    try:
+        engine.run(events, state, 0, events.rows)
+    except Stopped as ended:
+        done, stopped = ended.at, True
+    return [record for record in state.records[:done] if record is not None], stopped
 
 
 def simulation_of(

@@ -14,6 +14,8 @@ import numpy as np
 
 from loynes.estimate import Estimate, half_width
 from loynes.execution.context import Context
+from loynes.execution.deadline import Stopped
+from loynes.execution.steps import Steps
 from loynes.kernels.engine import Engine
 from loynes.kernels.events.engine import run_replicas
 from loynes.model import Model
@@ -47,20 +49,42 @@ def searched_limit(model: Model, order: Order, *, seed: int, context: Context) -
     """The same by watching, whatever is known."""
     low, high, spread = 0.0, model.ideal, _spread_of_work(model)
     unsure = {low: 0.0, high: 0.0}  # by which share a rate may be off the limit, where it was judged
-    most_jobs = min((MOST_LOOKS / spread) ** (2.0 / 3.0), MOST_JOBS)
-    enough = max(WITHIN, 0.5 * _by_chance(spread, most_jobs))
-    steps = math.ceil(math.log2(1.0 / enough))
-    for step in range(steps):
-        rate, width = 0.5 * (low + high), (high - low) / model.ideal
-        jobs = int(min(max((8.0 * _by_chance(spread, 1) / width) ** 2, LEAST_JOBS), most_jobs))
-        part = context.part(step / steps, 1.0 / steps, f"how much {order.policy} can carry")
+    expected, steps = _expected(spread), Steps(context)
+    for step in range(len(expected)):
+        rate, jobs = 0.5 * (low + high), _jobs_of(spread, (high - low) / model.ideal)
+        part = steps.next(float(jobs), float(sum(expected[step + 1 :])), f"how much {order.policy} can carry")
         room = 1 << max(MOST_PRESENT, int(4.0 * spread * math.sqrt(jobs)), 4 * model.servers).bit_length()
-        grows, known = _growth(model, order, rate, jobs, room, seed, part.engine)
+        try:
+            grows, known = _growth(model, order, rate, jobs, room, seed, part.engine)
+        except Stopped:
+            if step == 0:
+                raise
+            break  # what the steps so far tell is wider
         chance = 2.0 * _by_chance(spread, jobs)  # blocking adds to it
         unsure[rate] = chance + known if math.isfinite(known) else chance
         low, high = (low, rate) if grows > chance else (rate, high)
     bottom, top = low * (1.0 - unsure[low]), min(high * (1.0 + unsure[high]), model.ideal)
     return Limit(Estimate(0.5 * (low + high), bottom, top), "estimate: runs that grow, or do not")
+
+
+def jobs_of_search(model: Model) -> int:
+    """About how many jobs a search takes."""
+    return REPLICAS * sum(_expected(_spread_of_work(model)))
+
+
+def _expected(spread: float) -> list[int]:
+    """Jobs of the runs of a search, one after the other, each of which halves what is known of the limit."""
+    enough = max(WITHIN, 0.5 * _by_chance(spread, _most_jobs(spread)))
+    return [_jobs_of(spread, 0.5**step) for step in range(math.ceil(math.log2(1.0 / enough)))]
+
+
+def _most_jobs(spread: float) -> float:
+    return float(min((MOST_LOOKS / spread) ** (2.0 / 3.0), MOST_JOBS))
+
+
+def _jobs_of(spread: float, width: float) -> int:
+    """Of a run, where the limit is known to this share of the ideal rate."""
+    return int(min(max((8.0 * _by_chance(spread, 1) / width) ** 2, LEAST_JOBS), _most_jobs(spread)))
 
 
 def _spread_of_work(model: Model) -> float:

@@ -17,13 +17,16 @@ from loynes.estimators import samples as from_samples
 from loynes.estimators.measures import Measures, Wanted, bracket
 from loynes.estimators.workloads import SampledWaits
 from loynes.execution.context import Context
+from loynes.execution.deadline import Stopped
 from loynes.inputs.philox import STREAM_PILOT
 from loynes.inputs.tables import MANY_CLASSES, JobTable, Needs, job_table, needs_of, rarest
 from loynes.kernels.cpu.threads import cores
-from loynes.kernels.engine import Array, Engine, Ints
+from loynes.kernels.engine import CUT, Array, Engine, Ints
 from loynes.kernels.shape import step_cost, usual_jobs
 from loynes.kernels.tally import BINS, Tally, sum_of
 from loynes.model import Model
+from loynes.questions.answering.ending import MAX_JOBS, after, allow, ended_by
+from loynes.questions.answering.outlook import Outlook
 from loynes.questions.answering.thresholds import JudgedRate
 from loynes.stationary.backward import Samples, backward_samples, initial_length
 from loynes.stationary.certificate import Certificate, NoCertificate
@@ -45,6 +48,8 @@ PILOT_SAMPLES = 64
 PILOT_MARGIN = 4
 FIRST_SAMPLES = 2_000
 LEAST_OBSERVED = 4_096
+# Independent samples from which on something is known, where there is no time for more.
+LEAST_SAMPLES = 30
 # How often a run should see the rarest class, or branch of a law.
 OFTEN = 30
 OF_MANY_CLASSES = 3e7  # jobs to see them among, at most, where classes are very many
@@ -58,6 +63,12 @@ MOST_BYTES = 8 << 30
 USUAL_BYTES = 1 << 30
 USUAL_BURN_IN = 0.25
 
+# Of the time that is left: what the certificate may take, the burn-in from both sides, a pilot, a burn-in from empty.
+OF_CERTIFICATE, OF_PAIRS, OF_PILOT, OF_BURN_IN = 0.4, 0.4, 0.3, 0.4
+# Where several chains must stay together, a stretch of observation has so many pieces.
+PIECES = 8
+
+NO_TIME = "the time was up before one was found"
 EMPTY_START = "forward chains start empty: what bias the burn-in leaves is downward and not bounded"
 FIRST_AGREEMENT = "backward samples stop at the first M_n = M_2n: each is a lower bound of a perfect sample"
 
@@ -78,6 +89,7 @@ class Outcome:
     certificate: Certificate | None = None
     why: str = ""  # why there is no certificate
     warnings: tuple[str, ...] = ()
+    by: str = ""  # what ended it, if not that enough is known: max-jobs, time, interrupt
     tallies: tuple[Tally, ...] = ()  # of chains, from below and, if that is not the same, from above
 
 
@@ -135,19 +147,13 @@ class Methods:
         if isinstance(certificate, NoCertificate):
             self.context.notice(f"no certificate, a lower bound follows: {certificate.why}")
             return self._uncertified(self.forward(replicas, burn_in), certificate)
-        if burn_in is None:
-            self.context.progress(0.0, "pilot: how long the two chains take to meet")
-            burn_in = sandwich_burn_in(
-                self.model, self.rate, certificate, seed=self.q.seed, max_jobs=self.max_jobs, engine=self._engine
-            )
-        replicas = self._replicas(replicas, burn_in)
-        # Pairs beyond the replicas only go through the burn-in: more of them bear witness to the distance.
-        room = USUAL_BYTES // (16 * self.table.servers)
-        witnesses = max(replicas, min(WITNESSES, WITNESS_JOBS // max(burn_in, 1), room))
-        pairs = Pairs(self.model, self.rate, certificate, seed=self.q.seed, replicas=witnesses, engine=self._engine)
-        if burn_in:
-            self.context.progress(0.0, f"burning in {burn_in} jobs, from below and from above")
-            pairs.run(burn_in)
+        try:
+            pairs, replicas, burn_in = self._pairs(certificate, replicas, burn_in)
+        except Stopped:
+            self.context.deadline.check()
+            none = NoCertificate("there was no time to burn in from below and from above")
+            return self._uncertified(self.forward(replicas, burn_in), none)
+        witnesses = pairs.replicas
         low, rows = pairs.low[:replicas], self._engine.groups_of(replicas)
         apart = pairs.apart[pairs.apart < replicas]
         # Pairs that have met go on as one chain each, the others as two.
@@ -164,7 +170,8 @@ class Methods:
                 return (tallies[0],)
             return sum_of([*tallies[:-2], tallies[-2]]), sum_of([*tallies[:-2], tallies[-1]])
 
-        measures, jobs = self._observe(parts, sides, replicas, max(burn_in, LEAST_OBSERVED), at[:replicas])
+        first = max(burn_in, LEAST_OBSERVED)
+        measures, jobs, by = self._observe("sandwich", parts, sides, replicas, first, at[:replicas])
         distance = pairs.distance(self.q.confidence)
         certificate = replace(certificate, burn_in=pairs.position, distance=distance)
         warnings: tuple[str, ...] = ()
@@ -178,26 +185,65 @@ class Methods:
         if apart.size:
             details |= {"apart": int(apart.size), "hulls": from_both_sides.hulls(self.model)}
         return Outcome(
-            "sandwich", measures, replicas, jobs, details, certificate, warnings=warnings, tallies=tallies
+            "sandwich", measures, replicas, jobs, details, certificate, warnings=warnings, by=by, tallies=tallies
         )  # fmt: skip
+
+    def _pairs(self, certificate: Certificate, replicas: int | None, burn_in: int | None) -> tuple[Pairs, int, int]:
+        """Pairs of chains, burned in; how many of them are to be observed; and for how many jobs they were to run."""
+        context = self.context.within(OF_PAIRS)
+        engine = context.engine
+        if burn_in is None:
+            context.progress(0.0, "sandwich: pilot, how long the two chains take to meet")
+            burn_in = sandwich_burn_in(
+                self.model, self.rate, certificate, seed=self.q.seed, max_jobs=self.max_jobs, engine=engine
+            )
+        replicas = self._replicas(replicas, burn_in)
+        # Pairs beyond the replicas only go through the burn-in: more of them bear witness to the distance.
+        room = USUAL_BYTES // (16 * self.table.servers)
+        witnesses = max(replicas, min(WITNESSES, WITNESS_JOBS // max(burn_in, 1), room))
+        pairs = Pairs(self.model, self.rate, certificate, seed=self.q.seed, replicas=witnesses, engine=engine)
+        if burn_in:
+            context.progress(0.0, f"sandwich: burning in {burn_in} jobs, from below and from above")
+            pairs.run(burn_in)
+        return pairs, replicas, burn_in
 
     def forward(self, replicas: int | None, burn_in: int | None) -> Outcome:
         """Chains from the empty system."""
+        warnings: tuple[str, ...] = ()
         if burn_in is None:
-            burn_in = self.pilot()
+            try:
+                burn_in = self.pilot(self.context.within(OF_PILOT))
+            except Stopped:
+                self.context.deadline.check()
+                burn_in = self.longest_pilot  # or as far as there is time
         replicas = self._replicas(replicas, burn_in)
-        chains = self._chains(np.arange(replicas), self._engine.groups_of(replicas), None, 0)
-        self.context.progress(0.0, f"burning in {burn_in} jobs")
-        if burn_in:
-            chains.skip(burn_in)
+        part = self.context.within(OF_BURN_IN)
+        chains = self._chains(np.arange(replicas), self._engine.groups_of(replicas), None, 0, engine=part.engine)
+        part.progress(0.0, f"forward: burning in {burn_in} jobs")
+        try:
+            if burn_in:
+                chains.skip(burn_in)
+        except Stopped:
+            self.context.deadline.check()
+            warnings = (f"there was time for {chains.position} of {burn_in} jobs of burn-in: waits may be too short",)
+        chains.run_by(self._engine)
         skipped = chains.position
-        first = max(burn_in, LEAST_OBSERVED)
-        measures, jobs = self._observe([chains], tuple, replicas, first, chains.places)
+        first = max(skipped, LEAST_OBSERVED)
+        measures, jobs, by = self._observe("forward", [chains], tuple, replicas, first, chains.places)
         details = self._observed(chains.stride, chains.tally, skipped)
-        return Outcome("forward", measures, replicas, jobs, details, why=EMPTY_START, tallies=(chains.tally,))
+        return Outcome(
+            "forward", measures, replicas, jobs, details, why=EMPTY_START, warnings=warnings, by=by,
+            tallies=(chains.tally,),
+        )  # fmt: skip
 
     def _chains(
-        self, replicas: Ints, rows: int, workload: Array | None, position: int, places: Ints | None = None
+        self,
+        replicas: Ints,
+        rows: int,
+        workload: Array | None,
+        position: int,
+        places: Ints | None = None,
+        engine: Engine | None = None,
     ) -> Chains:
         return Chains(
             self.table,
@@ -209,7 +255,7 @@ class Methods:
             workload=workload,
             position=position,
             places=places,
-            engine=self._engine,
+            engine=engine or self._engine,
         )
 
     def _replicas(self, wanted: int | None, burn_in: int) -> int:
@@ -232,13 +278,15 @@ class Methods:
 
     def _observe(
         self,
+        method: str,
         chains: list[Chains],
         sides: Callable[[list[Tally]], tuple[Tally, ...]],
         replicas: int,
         first: int,
         places: Ints,
-    ) -> tuple[Measures, int]:
-        """Observe all chains until the overall mean wait is known well enough; the measures, and jobs simulated.
+    ) -> tuple[Measures, int, str]:
+        """Observe all chains until the overall mean wait is known well enough; the measures, jobs simulated, and what
+        ended it, if not that enough is known.
 
         `sides` makes one tally of those of all chains, or two: from below and from above.
         """
@@ -253,9 +301,15 @@ class Methods:
             least = max(least, enough_jobs(self.table, min(LONG_PART * self.q.precision, MOST_PART), LONG_SEEN))
         rare = min(least, self.max_jobs) / replicas
         more = -(-self.q.samples // replicas) * stride if self.q.samples else max(first, int(rare))
+        burned_in, by = sum(chain.jobs for chain in chains), ""
+        outlook = Outlook(method, self.context, self.q.precision if self.q.samples is None else None, self.max_jobs)
         while True:
-            for chain in chains:
-                chain.observe(more)
+            try:
+                self._advance(chains, controls, more)
+            except Stopped:
+                if not all(tally.looks.all() for tally in sides([chain.tally for chain in chains])):
+                    raise  # nothing is known yet
+                by = ended_by(self.context.deadline)
             jobs = sum(chain.jobs for chain in chains)
             tallies, seen = sides([chain.tally for chain in chains]), None
             if controls is not None:
@@ -263,14 +317,35 @@ class Methods:
                 seen = controls.deviations
             waits = [from_chains.overall_wait(tally, self.needs, self.q.confidence, seen) for tally in tallies]
             wait = bracket(waits[0], waits[-1])
-            self._report(wait, 1.0)
+            outlook.told(wait, self._excess(wait), burned_in, jobs)
+            if by:
+                by = "" if self.q.samples is None and self._excess(wait) <= 1 else by
+                break
             if self._enough(wait, jobs):
                 break
             observed = chains[0].position - begin
             more = int(max(stride, min(observed * self._growth(wait), (self.max_jobs - jobs) / replicas)))
         own = [chain.responses for chain in chains]
         responses = sides([tally for tally in own if tally is not None]) if own[0] is not None else None
-        return self._measures(tallies, responses, seen), jobs
+        if not by and self.q.samples is None and self._excess(wait) > 1:
+            by = MAX_JOBS
+        return self._measures(tallies, responses, seen), jobs, by
+
+    def _advance(self, chains: list[Chains], controls: ServiceControls | None, more: int) -> None:
+        """Observe so many jobs more with all chains. Stopped before, all are equally far all the same."""
+        whole = len(chains) == 1 and controls is None
+        piece = more if whole else -(-more // (PIECES * CUT)) * CUT
+        try:
+            for first in range(0, more, piece):
+                for chain in chains:
+                    chain.observe(min(piece, more - first))
+                if controls is not None:
+                    controls.observe(chains[0].position)
+        except Stopped:
+            rest = self.context.finishing().engine
+            for chain in chains:
+                chain.catch_up(max(one.position for one in chains), rest)
+            raise
 
     def _measures(
         self, waits: tuple[Tally, ...], responses: tuple[Tally, ...] | None, controls: Array | None
@@ -290,7 +365,8 @@ class Methods:
             return None
         if all(c.service.light_tail for c in self.model.classes) and not far_reaching(self.table).any():
             return None
-        ways: dict[str, Any] = {"seed": self.q.seed, "engine": self._engine, "rows": self._engine.groups_of(replicas)}
+        engine = self.context.finishing().engine  # what was observed counts only with them
+        ways: dict[str, Any] = {"seed": self.q.seed, "engine": engine, "rows": self._engine.groups_of(replicas)}
         return ServiceControls(self.model, self.table, replicas=replicas, position=position, places=places, **ways)
 
     def _observed(self, stride: int, tally: Tally, skipped: int) -> dict[str, Any]:
@@ -301,13 +377,14 @@ class Methods:
         """How far back a pilot looks at most."""
         return max(initial_length(self.table), int(self.max_jobs / (4 * PILOT_SAMPLES)))
 
-    def pilot(self) -> int:
+    def pilot(self, context: Context | None = None) -> int:
         """A burn-in: well above the longest past that any of a few backward samples needed to forget how it began."""
-        self.context.progress(0.0, "pilot: how far back the past matters")
+        context = context or self.context
+        context.progress(0.0, "forward: pilot, how far back the past matters")
         longest = self.longest_pilot
         try:
             batches = backward_samples(
-                self.table, PILOT_SAMPLES, seed=self.q.seed, stream=STREAM_PILOT, longest=longest, engine=self._engine
+                self.table, PILOT_SAMPLES, seed=self.q.seed, stream=STREAM_PILOT, longest=longest, engine=context.engine
             )
             return PILOT_MARGIN * max(int(batch.length.max()) for batch in batches)
         except SamplingError:
@@ -327,8 +404,8 @@ class Methods:
             options: dict[str, Any] = {"delta": delta, "seed": self.q.seed, "first": first, "engine": self._engine}
             return perfect_samples(self.model, self.table, certificate, count, **options)
 
-        measures, count, jobs, details = self._gather(batches)
-        return Outcome("perfect", measures, count, jobs, details | {"delta": delta}, certificate)
+        measures, count, jobs, details, by = self._gather("perfect", batches)
+        return Outcome("perfect", measures, count, jobs, details | {"delta": delta}, certificate, by=by)
 
     def backward(self, confirmations: int, initial: int | None) -> Outcome:
         """The paper's Algorithm 1."""
@@ -337,27 +414,38 @@ class Methods:
             options: dict[str, Any] = {"initial": initial, "confirmations": confirmations, "engine": self._engine}
             return backward_samples(self.table, count, seed=self.q.seed, first=first, **options)
 
-        measures, count, jobs, details = self._gather(batches)
+        measures, count, jobs, details, by = self._gather("backward", batches)
         details["confirmations"] = confirmations
-        return Outcome("backward", measures, count, jobs, details, why=FIRST_AGREEMENT)
+        return Outcome("backward", measures, count, jobs, details, why=FIRST_AGREEMENT, by=by)
 
-    def _gather(self, batches: Callable[[int, int], Iterator[Samples]]) -> tuple[Measures, int, int, dict[str, Any]]:
-        """Samples until the overall mean wait is known well enough; measures, how many, jobs simulated, details."""
+    def _gather(
+        self, method: str, batches: Callable[[int, int], Iterator[Samples]]
+    ) -> tuple[Measures, int, int, dict[str, Any], str]:
+        """Samples until the overall mean wait is known well enough; measures, how many, jobs simulated, details, and
+        what ended it, if not that enough is known."""
         sampled = SampledWaits(self.table, self.needs, self.q.seed)
         lengths: list[np.ndarray] = []
         doublings: list[np.ndarray] = []
         count = jobs = 0
         more = self.q.samples or max(FIRST_SAMPLES, self._engine.fitting_replicas(self.table))
+        by = ""
+        outlook = Outlook(method, self.context, self.q.precision if self.q.samples is None else None, self.max_jobs)
         while True:
-            for batch in batches(count, more):
-                sampled.add(batch.workload)
-                lengths.append(batch.length)
-                doublings.append(batch.doublings)
-                count += len(batch.length)
-                jobs += batch.jobs
-                wait = sampled.overall_wait(self.q.confidence)
-                self._report(wait, count / self.q.samples if self.q.samples else 1.0)
-            if self._enough(wait, jobs):
+            try:
+                for batch in batches(count, more):
+                    sampled.add(batch.workload)
+                    lengths.append(batch.length)
+                    doublings.append(batch.doublings)
+                    count += len(batch.length)
+                    jobs += batch.jobs
+                    wait = sampled.overall_wait(self.q.confidence)
+                    share = count / self.q.samples if self.q.samples else None
+                    outlook.told(wait, self._excess(wait), 0, jobs, share)
+            except Stopped:
+                if count < LEAST_SAMPLES:
+                    raise  # nothing is known yet
+                by = ended_by(self.context.deadline)
+            if by or self._enough(wait, jobs):
                 break
             more = int(max(1, min(count * self._growth(wait), (self.max_jobs - jobs) * count / jobs)))
         length, doubled = np.concatenate(lengths), np.concatenate(doublings)
@@ -369,14 +457,21 @@ class Methods:
         measures = from_samples.measures(
             self.model, self.rate, self.table, sampled, self.q.seed, self.q.confidence, self.wanted
         )
-        return measures, count, jobs, details
+        if not by and self.q.samples is None and self._excess(wait) > 1:
+            by = MAX_JOBS
+        return measures, count, jobs, details, by
 
     # What they share
 
     def _certify(self) -> Certificate | NoCertificate:
-        self.context.progress(0.0, "certificate: what bounds the workload from above")
-        options: dict[str, Any] = {"seed": self.q.seed, "max_jobs": self.q.max_jobs, "context": self.context}
-        return certify(self.model, self.rate, self.judged.threshold, **options)
+        context = self.context.within(OF_CERTIFICATE)
+        context.progress(0.0, "certificate: what bounds the workload from above")
+        given = (self.model, self.rate, self.judged.threshold)
+        try:
+            return certify(*given, seed=self.q.seed, max_jobs=self.q.max_jobs, context=context)
+        except Stopped:
+            self.context.deadline.check()
+            return NoCertificate(NO_TIME)
 
     def _uncertified(self, outcome: Outcome, none: NoCertificate) -> Outcome:
         text = f"no certificate, a lower bound only: {none.why}; the {outcome.method} method starts empty"
@@ -393,11 +488,6 @@ class Methods:
         """How much to add to what was seen, as a part of it: half-widths fall with its square root. At most triple."""
         return min(3.0, 1.1 * self._excess(wait) ** 2 - 1.0)
 
-    def _report(self, wait: Estimate, share: float) -> None:
-        if not self.q.samples:
-            share = min(0.99, max(self._excess(wait), 1.0) ** -2)
-        self.context.progress(share, f"mean wait {wait.estimate:.5g} ±{wait.half_width:.2g} ({wait.relative:.2%})")
-
     def shortfalls(self, outcome: Outcome) -> tuple[str, ...]:
         """What a reader of the result must be told about how far it got."""
         wait = outcome.measures.overall.wait.mean
@@ -413,10 +503,11 @@ class Methods:
                 f"percentiles of responses are left out: {len(self.table.need)} classes are too many to find them for "
                 "each",
             )
-        if not self.q.samples and wait.estimate > 0 and self._excess(wait) > 1:
+        if outcome.by and wait.estimate > 0:
+            wanted = f", above the precision {self.q.precision:g}" if not self.q.samples else ""
             texts += (
-                f"stopped at {outcome.jobs:.3g} jobs with a relative half-width of {wait.relative:.2g} of the mean "
-                f"wait, above the precision {self.q.precision:g}; allow more with --max-jobs",
+                f"stopped{after(outcome.by, outcome.jobs, self.context.deadline)} with a relative half-width of "
+                f"{wait.relative:.2g} of the mean wait{wanted}; {allow(outcome.by)}",
             )
         if wait.estimate == 0:
             texts += (

@@ -94,6 +94,7 @@ class PairedRuns:
         context.progress(0.0, "derivatives along paths")
         if self.burn_in:
             chains.skip(self.burn_in)
+        context.progress(self.burn_in / (self.burn_in + self._observed), "derivatives along paths")
         chains.observe(int(min(self._observed * result.replicas, engine.most_jobs) / replicas))
         self.jobs += chains.jobs
         classes = result.model.classes
@@ -172,6 +173,7 @@ class PairedRuns:
         context.progress(0.0, f"burning in {burn_in} jobs")
         if burn_in:
             chains.skip(burn_in)
+        context.progress(burn_in / (burn_in + self._observed), f"{self._observed} jobs of every replica")
         chains.observe(self._observed)
         self.jobs += chains.jobs
         return ChainTallies(model, rate, needs, (chains.tally,))

@@ -21,7 +21,10 @@ from loynes.estimators.resamples import (
     wait_quantity,
 )
 from loynes.execution.context import Context
+from loynes.execution.deadline import Stopped
+from loynes.execution.steps import Steps
 from loynes.kernels.events.recorded import COUNT, NONE, RESPONSE, WAIT, Recorded, RecordedJobs, RecordedState
+from loynes.questions.answering.ending import cut_short
 from loynes.questions.answering.objectives import Objective, Target
 from loynes.questions.answering.orders import Order, order_of
 from loynes.questions.answering.replaying import classes_of, guesses_of, log_warnings
@@ -41,6 +44,8 @@ Cases = TypeVar("Cases", bound=LogCases)
 # The log's own mean wait is remarked upon where a smaller share of resamples lies on one side of it, of enough.
 REMOTE = 0.01
 ENOUGH = 50
+# Resamples from which on something is known, where there is no time for all.
+LEAST_RESAMPLES = 2
 # Metrics whose differences are shown, and their columns.
 DIFFERENCES = {"wait.mean": WAIT, "wait.p95": WAIT + 4, "response.mean": RESPONSE, "no_wait": NONE}
 # How often the log itself is run where jobs are added to it, anew each time.
@@ -77,6 +82,18 @@ class Outcome:
     details: dict[str, Any]
     warnings: tuple[str, ...]
     wanted: Wanted
+
+    @property
+    def resamples(self) -> int:
+        return self.task.rows - self.own
+
+    def first(self, resamples: int) -> Outcome:
+        """Of so many resamples only."""
+        rows = self.own + resamples
+        if rows >= self.task.rows:
+            return self
+        state = RecordedState(self.state.waits[:rows], self.state.time[:rows])
+        return replace(self, task=self.task.part(np.arange(rows)), state=state)
 
 
 class LogRunner:
@@ -165,11 +182,20 @@ class LogRunner:
             counts, case.order.rule, case.order.option, case.changes.scale, len(self.names), wanted.exceeds,
             tuple(map(part_of, wanted.percentiles)),
         )  # fmt: skip
-        state = task.new_state()
-        context.engine.run(task, state, 0, task.rows)
+        state, done = task.new_state(), task.rows
+        try:
+            context.engine.run(task, state, 0, task.rows)
+        except Stopped as stopped:
+            done = stopped.at
+            if done < own + LEAST_RESAMPLES:
+                raise
         details = case.order.details | ({} if believed is None else {"believed": believed})
         texts = log_warnings(rows_of(log, fits), dict(case.units), skipped, case.changes.scale)
-        return Outcome(case, task, own, state, details, texts, wanted)
+        outcome = Outcome(case, task, own, state, details, texts, wanted).first(done - own)
+        if done == task.rows:
+            return outcome
+        reached = f"after {outcome.resamples} of {self.question.resamples} resamples"
+        return replace(outcome, warnings=(*texts, cut_short(context.deadline, reached)))
 
     def measured(self, outcome: Outcome) -> tuple[Measures, Measures, Measures, Measures]:
         """Of the log itself with the data's intervals, ahead, and with Monte Carlo ones; and of resamples."""
@@ -256,13 +282,13 @@ class LogRunner:
             sampling=sampling,
             others=others,
             below=below,
-            resamples=self.question.resamples,
+            resamples=outcome.resamples,
             days=self.days.length,
             block=self.days.block,
             jobs=int(state.waits[:, 0, COUNT].sum()),
             confidence=self.question.confidence,
             seed=self.question.seed,
-            warnings=outcome.warnings + _remarks(below, above, self.question.resamples),
+            warnings=outcome.warnings + _remarks(below, above, outcome.resamples),
         )
 
 
@@ -270,16 +296,25 @@ def cases_result(
     kind: type[Cases], runner: LogRunner, cases: list[tuple[str, dict[str, Any], Case]], context: Context
 ) -> Cases:
     """Named cases on the same resamples, and their differences to the first."""
-    outcomes = []
+    found, late, steps = [], [], Steps(context)
     for number, (name, _, case) in enumerate(cases):
-        part = context.part(number / len(cases), 1.0 / len(cases), f"{number + 1} of {len(cases)}: {name}")
-        outcomes.append(runner.run(case, part))
+        part = steps.next(1.0, len(cases) - number - 1, f"{number + 1} of {len(cases)}: {name}")
+        try:
+            found.append(runner.run(case, part))
+        except Stopped:
+            if not number:
+                raise  # all others are compared with the first
+            late.append(name)
+    cases = [case for case in cases if case[0] not in late]
+    outcomes = on_the_same(found)
     evaluations = [runner.evaluation(outcome) for outcome in outcomes]
     rows = []
     for (name, config, _), outcome, evaluation in zip(cases, outcomes, evaluations, strict=True):
         minus = {} if outcome is outcomes[0] else runner.differences(outcome, outcomes[0])
         rows.append(LogCase(name, config, evaluation, minus))
     texts = [f"{case.name}: {text}" for case in rows for text in case.result.warnings]
+    if late:
+        texts.append(cut_short(context.deadline, f"before there was anything of {', '.join(late)}"))
     return kind(
         model=evaluations[0].model,
         cases=tuple(rows),
@@ -287,6 +322,12 @@ def cases_result(
         seed=runner.question.seed,
         warnings=tuple(texts),
     )
+
+
+def on_the_same(outcomes: list[Outcome]) -> list[Outcome]:
+    """Those resamples that there are of every case: differences are taken resample by resample."""
+    count = min(one.resamples for one in outcomes)
+    return [one.first(count) for one in outcomes]
 
 
 def log_of(recorded: Trace, servers: int) -> Log:

@@ -17,10 +17,12 @@ from loynes._version import __version__
 from loynes.arrays import Array, Ints
 from loynes.estimate import Estimate, student
 from loynes.execution.context import Context
+from loynes.execution.deadline import Stopped
 from loynes.execution.journal import Journal, Record
 from loynes.inputs.tables import JobTable, job_table
 from loynes.kernels.engine import Engine
 from loynes.model import Model
+from loynes.questions.answering.ending import cut_short
 from loynes.questions.answering.methods import DELTA, FIRST_AGREEMENT, cpu_seconds
 from loynes.questions.answering.thresholds import JudgedRate, judged_rate
 from loynes.results.files import check_writable, whole_file
@@ -105,6 +107,11 @@ class Sampler:
         self.context.progress(taken / self.question.samples, f"{taken} of {self.question.samples} samples")
 
     def result(self, path: Path, totals: Totals, parts: list[dict[str, Any]]) -> SampleFile:
+        if totals.count < 2:
+            raise Stopped  # nothing is known yet
+        warnings = self.warnings
+        if totals.count < self.question.samples:
+            warnings += (cut_short(self.context.deadline, f"at {totals.count} of {self.question.samples} samples"),)
         levels = zip(levels_of(self.model), totals.levels(), strict=True)
         return SampleFile(
             model=self.model,
@@ -112,14 +119,14 @@ class Sampler:
             rate=self.judged.rate,
             threshold=self.judged.threshold,
             method=self.method,
-            samples=self.question.samples,
+            samples=totals.count,
             jobs=totals.jobs,
             longest=totals.longest,
             levels=tuple(SampleLevel(*name, time) for (name, _), time in levels),
             seed=self.question.seed,
             certificate=self.certificate,
             why=self.why,
-            warnings=self.warnings,
+            warnings=warnings,
             parts=tuple(parts),
         )
 
@@ -167,10 +174,16 @@ def sample_to_file(question: Sample, path: Path, context: Context) -> SampleFile
         nonlocal totals
         for first in range(0, question.samples, PART):
             part = Totals()
-            for batch in sampler.part(first, min(PART, question.samples - first), sampler.context.engine):
-                part = part.plus(Totals.of(batch, sampler.places))
-                sampler.report(totals.count + part.count)
-                yield batch
+            try:
+                for batch in sampler.part(first, min(PART, question.samples - first), sampler.context.engine):
+                    part = part.plus(Totals.of(batch, sampler.places))
+                    sampler.report(totals.count + part.count)
+                    yield batch
+            except Stopped:
+                totals = totals.plus(part)
+                if totals.count < 2:
+                    raise
+                return
             totals = totals.plus(part)
 
     with whole_file(path) as draft:
@@ -184,7 +197,10 @@ def sample_to_folder(sampler: Sampler, folder: Path) -> SampleFile:
     parts = []
     for number, first in enumerate(range(0, samples, each)):
         path, count = folder / f"part-{number:05d}.parquet", min(each, samples - first)
-        part, digest = _part(path, sampler, first, count)
+        try:
+            part, digest = _part(path, sampler, first, count)
+        except Stopped:
+            break
         totals = totals.plus(part)
         parts.append({"file": path.name, "samples": count, "sha256": digest.hex()})
         sampler.report(totals.count)

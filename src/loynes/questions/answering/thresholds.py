@@ -14,6 +14,7 @@ from loynes.inputs.tables import job_table, needs_of
 from loynes.kernels.engine import whole_blocks
 from loynes.kernels.shape import usual_jobs
 from loynes.model import Model, Periodic
+from loynes.questions.answering.ending import after, allow, ended_by
 from loynes.results.records.threshold import Threshold
 from loynes.stationary.backward import initial_length
 from loynes.threshold.bracket import bracket
@@ -33,6 +34,11 @@ JUDGED_NEARLY_WITHIN = 0.001
 # Jobs to spend on that at most; what is left uncertain shows in the threshold's bracket.
 JUDGED_BY_JOBS = 3e8
 JUDGED_NEARLY_BY_JOBS = 3e9
+
+# Of the time that is left, what the threshold may take before a rate is judged by it.
+OF_TIME = 0.3
+# Of all work of a question, what the threshold is to an order.
+OF_PROGRESS = 0.03
 
 NO_RATE = "the model has no arrivals.rate; say --rate R (jobs per unit of time) or --load X (0 to 1)"
 
@@ -74,7 +80,8 @@ def sampled_threshold(
     outcome = one.outcome
     warnings: tuple[str, ...] = ()
     if not outcome.precise:
-        warnings += (f"stopped at {one.jobs:.3g} jobs with {one.reached}; allow more with --max-jobs",)
+        more = ended_by(context.deadline) if outcome.stopped else "max-jobs"
+        warnings += (f"stopped{after(more, one.jobs, context.deadline)} with {one.reached}; {allow(more)}",)
     if model.highest_moment < 2:
         warnings += ("a service has no finite variance, so the bracket's confidence cannot be trusted",)
     if outcome.threshold.low > model.ideal * (1.0 + 1e-9):
@@ -98,6 +105,7 @@ def sampled_threshold(
         jobs=one.jobs,
         seed=seed,
         backend=context.engine.name,
+        stopped={} if outcome.precise else {"by": more, "precision": 2.0 * outcome.threshold.relative},
         warnings=warnings,
     )
 
@@ -227,7 +235,8 @@ def judged_rate(model: Model, rate: float | None, load: float | None, *, seed: i
 
     def sampled(precision: float, max_jobs: float) -> Estimate:
         max_jobs = usual_jobs(max_jobs, job_table(model, None))
-        return sampled_threshold(model, precision=precision, max_jobs=max_jobs, seed=seed, context=context).threshold
+        part = context.part(0.0, OF_PROGRESS).within(OF_TIME)
+        return sampled_threshold(model, precision=precision, max_jobs=max_jobs, seed=seed, context=part).threshold
 
     if rate is None:
         assert load is not None

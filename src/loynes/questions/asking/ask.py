@@ -12,12 +12,15 @@ from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
 from loynes._version import __version__
-from loynes.errors import LoynesWarning, UsageError
+from loynes.errors import LoynesWarning, TimeUpError, UsageError
+from loynes.execution.compiling import compiling
 from loynes.execution.context import Context
+from loynes.execution.deadline import NEVER, Deadline, Stopped
 from loynes.execution.notebook_bar import NotebookBar, default_progress
-from loynes.execution.progress import Progress, silent
+from loynes.execution.progress import Progress, duration, silent
 from loynes.execution.workers import Pool
 from loynes.kernels.fingerprint import FINGERPRINT
+from loynes.model.units import seconds_of
 from loynes.questions.asking.folder import complete, holds_answer, open_journal, read_document, remove_journal
 from loynes.questions.asking.question import Question, question_for, questions
 from loynes.results.base import Result, read_result
@@ -95,13 +98,29 @@ def _signature(question: type[Question], result: type[Result]) -> inspect.Signat
 
 
 def ask(
-    question: Question, *, folder: str | Path | None = None, executor: object = None, progress: Progress = silent
+    question: Question,
+    *,
+    folder: str | Path | None = None,
+    executor: object = None,
+    progress: Progress = silent,
+    deadline: Deadline | None = None,
 ) -> Result:
-    """The result of a question."""
+    """The result of a question; by a deadline, if there is one, else within the time that the question says.
+
+    TimeUpError where nothing is known by then; KeyboardInterrupt where it was somebody who asked to stop.
+    """
     pool = None if executor is None else Pool(executor)
-    context = Context(getattr(question, "backend", "cpu"), progress, pool=pool)
+    seconds = getattr(question, "time", None)
+    deadline = deadline or (NEVER if seconds is None else Deadline(seconds))
+    context = Context(getattr(question, "backend", "cpu"), progress, pool=pool, deadline=deadline)
     _ = context.engine  # a backend that is not there is refused at once
-    return answered(question, context, question.own_folder if folder is None else Path(folder))
+    try:
+        with compiling(progress, deadline):
+            return answered(question, context, question.own_folder if folder is None else Path(folder))
+    except Stopped:
+        if deadline.asked:
+            raise KeyboardInterrupt from None
+        raise TimeUpError(f"time {duration(deadline.seconds or 0.0)}: was up before anything was known") from None
 
 
 def answered(question: Question, context: Context, folder: Path | None = None) -> Result:
@@ -113,19 +132,46 @@ def answered(question: Question, context: Context, folder: Path | None = None) -
         context = context.recorded_in(open_journal(folder, question), folder)
     result = question.answer(context)
     result = replace(result, seconds=time.perf_counter() - began, question=question.options())
+    deadline = context.deadline
+    if deadline.cut and not result.stopped:
+        result = replace(result, stopped={"by": "interrupt" if deadline.asked else "time"})
     if folder is not None:
         result.save_folder(folder)
-        remove_journal(folder)
+        # A run that was cut short can go on.
+        if not deadline.cut:
+            remove_journal(folder)
     return result
 
 
+def deadline_of(folder: str | Path, time: float | str | None) -> Deadline:
+    """That of a run that goes on; a question that takes no time runs to its end, whatever happens."""
+    question = questions().get(read_document(folder)["command"])
+    if question is None or "time" not in question.model_fields:
+        if time is not None:
+            raise UsageError(f"{folder}: takes no --time")
+        return NEVER
+    try:
+        seconds = None if time is None else seconds_of(str(time))
+    except ValueError as error:
+        raise UsageError(f"time: {error}") from None
+    if seconds is not None and not seconds > 0:
+        raise UsageError(f"time {time}: must be above 0")
+    return Deadline(seconds)
+
+
 def resume(
-    folder: str | Path, *, executor: object = None, progress: Progress | Literal["auto"] | None = "auto"
+    folder: str | Path,
+    *,
+    time: float | str | None = None,
+    executor: object = None,
+    progress: Progress | Literal["auto"] | None = "auto",
+    deadline: Deadline | None = None,
 ) -> Result:
     """The result of a run folder: read, if the run was complete; else computed from where it was stopped.
 
     The result is the same, to the last byte, as that of a run that was never stopped. A folder of another version of
-    loynes is refused. An `executor` may do the work, whoever did it before.
+    loynes is refused. An `executor` may do the work, whoever did it before. A `time` (seconds, or "30s") ends it once
+    more with what is known by then.
     """
     asked = read_document(folder)
     if asked["command"] not in questions():
@@ -140,5 +186,7 @@ def resume(
             )
     model = {} if asked["model"] is None else {"model": asked["model"]}
     question = questions()[asked["command"]].of(**model, **asked["options"])
+    if deadline is None and time is not None:
+        deadline = deadline_of(folder, time)
     with _told(progress) as watch:
-        return ask(question, folder=folder, executor=executor, progress=watch)
+        return ask(question, folder=folder, executor=executor, progress=watch, deadline=deadline)

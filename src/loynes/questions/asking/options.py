@@ -16,10 +16,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, PlainSerializer
 
 from loynes.model.fields import LARGEST, SMALLEST
-from loynes.model.units import SECONDS, rate_in, time_in
+from loynes.model.units import SECONDS, rate_in, seconds_of, time_in
 
-# How an option is written: as one value; repeated; as a list (a,b,c or first:last:step); as repeated NAME=VALUE.
-Written = Literal["value", "repeated", "list", "pairs"]
+# How an option is written: as one value; repeated; as a list (a,b,c or first:last:step); as repeated NAME=VALUE; as a
+# duration (30s, 5min).
+Written = Literal["value", "repeated", "list", "pairs", "duration"]
 MOST_VALUES = 10_000
 
 
@@ -35,6 +36,7 @@ class Option:
     must: str = ""  # what a value must be, where the range says it less well
     default: str = ""  # what no value stands for
     asked: bool = True  # False: does not change the answer, and is not kept with it
+    kept: bool = True  # False: how it is asked, not what; a run folder and a result do not know of it
 
 
 def values_of(given: object, read: Callable[[str], Any] | None = None) -> tuple[Any, ...] | None:
@@ -132,6 +134,20 @@ def _above_zero(given: tuple[Any, ...] | None) -> tuple[float, ...] | None:
     return given
 
 
+def duration_of(given: object) -> object:
+    """30s, 5min, 2h, 1d, or seconds."""
+    return seconds_of(given) if isinstance(given, str) else given
+
+
+TimeBudget = Annotated[
+    float | None,
+    BeforeValidator(duration_of),
+    Field(gt=0, allow_inf_nan=False),
+    Option(
+        "Stop after so long: 30s, 5min, 2h. The answer says what was reached by then.", "DURATION", written="duration",
+        unit="seconds", must="be a time above 0, such as 30s or 5min", kept=False,
+    ),
+]  # fmt: skip
 Rate = Annotated[
     float | None,
     Field(ge=SMALLEST, le=LARGEST),

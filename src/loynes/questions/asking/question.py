@@ -91,7 +91,7 @@ class Question(BaseModel):
 
     def options(self) -> dict[str, Any]:
         """The options that differ from their defaults, as plain data; the model is kept apart."""
-        kept = {n for n in type(self).model_fields if n != "model" and option_of(type(self), n).asked}
+        kept = {n for n in type(self).model_fields if n != "model" and _is_kept(option_of(type(self), n))}
         return self.model_dump(mode="json", include=kept, exclude_defaults=True)
 
 
@@ -101,10 +101,10 @@ def _with_numbers(cls: type[Question], data: dict[str, Any], time_unit: str | No
     for name, given in data.items():
         option = option_of(cls, name)
         read = reader_of(option.unit, time_unit)
-        if read is None or given is None or not (isinstance(given, str) or option.written != "value"):
+        if read is None or given is None or not (isinstance(given, str) or option.written not in ("value", "duration")):
             continue
         try:
-            numbers[name] = read(given) if option.written == "value" else values_of(given, read)
+            numbers[name] = read(given) if option.written in ("value", "duration") else values_of(given, read)
         except ValueError as error:
             raise UsageError(f"{flag_of(name, option).lstrip('-')}: {error}") from None
     return data | numbers
@@ -134,6 +134,10 @@ def option_of(cls: type[Question], name: str) -> Option:
     """The Option among a field's annotations."""
     option = next((extra for extra in cls.model_fields[name].metadata if isinstance(extra, Option)), None)
     return option or Option("")
+
+
+def _is_kept(option: Option) -> bool:
+    return option.asked and option.kept
 
 
 def flag_of(name: str, option: Option) -> str:

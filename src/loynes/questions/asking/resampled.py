@@ -18,7 +18,7 @@ Copies = Annotated[float, Field(gt=0, le=MOST_COPIES, allow_inf_nan=False)]
 
 
 class OnResamples(AboutLog):
-    """A question that is answered by running resamples of a log."""
+    """A question that is answered by running resamples of a log; those that are done when the time is up will do."""
 
     resources: ResourcesOption = Field(default_factory=dict)
     policy: PolicyOption = "fcfs"
@@ -52,6 +52,7 @@ class OnResamples(AboutLog):
     percentiles: options.Percentiles = ()
     seed: options.Seed = 1
     confidence: Annotated[float, Field(gt=0, lt=1), Option("Confidence of every interval.")] = 0.95
+    time: options.TimeBudget = None
 
     @property
     def changes(self) -> Changes:

@@ -51,6 +51,7 @@ class LogPlan(Result):
     more_days: float | None  # of log that would halve the probability that the answer does not meet them
     days: int
     confidence: float
+    resolution: float = 0.0  # to which the answer was looked for, as a part of it; 0: to the next whole number
 
     @property
     def time_unit(self) -> str:
@@ -116,8 +117,9 @@ class LogPlan(Result):
 
     @property
     def footer(self) -> str:
+        found = f"; found to {100 * self.resolution:.3g}%, or a twentieth" if self.resolution else ""
         return (
-            f"{self.statement}\n{len(self.tried)} values tried under {self.meets.policy}, each on the same "
+            f"{self.statement}{found}\n{len(self.tried)} values tried under {self.meets.policy}, each on the same "
             f"{self.meets.resamples} resamples; {self.seconds:.1f} s, seed {self.seed}"
         )
 

@@ -58,6 +58,7 @@ class Plan(Result):
     confidence: float
     tried: tuple[dict[str, Any], ...] = ()  # value, verdict, seed
     curve: tuple[Look, ...] = ()  # of the values that were tried, each once, in ascending order
+    resolution: float = 0.0  # to which the answer was looked for, as a part of it; 0: to the next whole number
 
     @property
     def rate(self) -> float:
@@ -153,6 +154,8 @@ class Plan(Result):
             lines.append(
                 f"one more would take {self.time_words(saved, 3)} off the mean wait of {self.time_words(wait, 3)}"
             )
+        if self.resolution and self.adjacent:
+            lines.append(f"the {self.noun} is found to {100 * self.resolution:.3g}% (--resolution)")
         lines.append(f"{len(self.tried)} values tried, {self.seconds:.1f} s, seed {self.seed}")
         return "\n".join(lines)
 

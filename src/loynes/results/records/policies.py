@@ -15,6 +15,9 @@ from loynes.results.records.simulation import Simulation
 from loynes.results.table import Table
 from loynes.results.tables import TIDY, asked_percentiles
 
+# How the reason begins where a policy was not run at a rate.
+NOT_RUN = "not run"
+
 
 @dataclass(frozen=True)
 class Limit:

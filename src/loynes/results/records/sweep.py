@@ -11,6 +11,9 @@ from loynes.results.records.evaluation import Evaluation
 from loynes.results.table import Table
 from loynes.results.tables import TIDY, asked_percentiles
 
+# How the reason begins where a point was not evaluated at all.
+NOT_RUN = "not run"
+
 
 @dataclass(frozen=True)
 class Point:
@@ -19,6 +22,11 @@ class Point:
     config: dict[str, Any]  # what is varied -> value
     result: Annotated[Evaluation | None, Nested]
     why: str = ""
+
+    @property
+    def late(self) -> bool:
+        """Whether there was no time for it."""
+        return self.result is None and self.why.startswith(NOT_RUN)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
