@@ -34,6 +34,10 @@ from loynes.results.records.plan import Goal, Look, Plan
 # Relative half-widths of the mean wait, one look after the other, until a verdict is clear; a search takes the first.
 PRECISIONS = (0.1, 0.03, 0.01, 0.003)
 SEARCHED_WITH = 2
+# Jobs that the closest look at a rate takes at most.
+CLOSELY = 5e8
+# Of the half-width before, what a look that is three times as close should leave at most to be worth another.
+NARROWS = 0.7
 # What closer looks weigh, where another follows.
 FURTHER = 2.0
 # Verdicts that may be asked for until two neighbours are known apart, or nothing more is tried.
@@ -194,6 +198,7 @@ class Judge:
         for look in range(looks):
             sure = 1.0 - doubt / len(self.objectives) / 2.0 ** (look + 1)
             part = steps.next(1.0, 0.0 if look + 1 == looks else FURTHER, f"{self.axis.vary} {value:g}")
+            before = result
             try:
                 result = self._evaluated(model, rate, look, sure, seed, value, part)
             except UnstableError as error:
@@ -206,11 +211,22 @@ class Judge:
             verdict = verdict_of(self.objectives, result)
             if verdict or result.stopped.get("by") in (TIME, INTERRUPT):
                 break
+            if self.axis.resolution and before is not None and not self._narrows(before, result):
+                break  # percentiles are known up to a bin, and no better by more jobs
         word = {1: "meets", -1: "fails", 0: "unclear"}[verdict]
         self.tried.append({"value": value, "verdict": word, "seed": seed})
         seen = () if result is None else tuple(one.value(result) for one in self.objectives)
         self.looks.append(Look(value, word, sure, seen, None if result is None else result.overall.wait.mean, why))
         return Verdict(verdict, result, why)
+
+    def _narrows(self, before: Evaluation, now: Evaluation) -> bool:
+        """Whether a closer look has told more of any objective."""
+        return any(one.value(now).half_width < NARROWS * one.value(before).half_width for one in self.objectives)
+
+    def _most_jobs(self, look: int) -> float | None:
+        """Of a rate, the closest look is to narrow a gap a little: minutes are not worth it."""
+        most = self.question.max_jobs
+        return min(most or CLOSELY, CLOSELY) if self.axis.resolution and look + 1 == len(PRECISIONS) else most
 
     def _unstable(self, model: Model, rate: float, sure: float, seed: int, context: Context) -> int:
         """-1 if a rate that was refused is surely too high."""
@@ -232,7 +248,7 @@ class Judge:
             confidence=sure,
             exceeds=sorted({x for one in self.objectives for x in one.exceeds}),
             percentiles=sorted({*self.question.percentiles, *(p for one in self.objectives for p in one.percentiles)}),
-            max_jobs=self.question.max_jobs,
+            max_jobs=self._most_jobs(look),
             seed=seed,
             backend=self.question.backend,
         )

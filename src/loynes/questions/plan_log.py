@@ -86,7 +86,7 @@ class PlanLog(OnResamples):
         evaluation = runner.evaluation(outcome)
         chances = [chance_of(one, runner, outcome) for one in objectives]
         goals = tuple(
-            LogGoal(one.text, one.bound, one.value(evaluation), chance)
+            LogGoal(one.text, one.bound, one.value(evaluation), chance, one.metric.unit)
             for one, chance in zip(objectives, chances, strict=True)
         )
         return LogPlan(

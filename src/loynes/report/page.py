@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 import os
+from dataclasses import replace
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -23,6 +24,7 @@ from loynes.report.content import Cell, Content, Grid, Picture, Sure, content_of
 from loynes.report.reproduce import again
 from loynes.results.base import Result
 from loynes.results.charts.chart import Chart
+from loynes.results.charts.units import in_units
 from loynes.results.files import check_writable, write_text
 
 SCRIPTS = ("drawing.js", "controls.js", "rows.js", "lines.js", "save.js", "page.js")
@@ -43,7 +45,9 @@ def write(result: Result, path: str | Path) -> int:
 
 def page(result: Result) -> str:
     """The page of a result as HTML."""
-    return html_of(content_of(result), again(result), result.warnings)
+    content = content_of(result)
+    charts = [in_units(chart, result.time_unit) for chart in content.charts]
+    return html_of(replace(content, charts=charts), again(result), result.warnings)
 
 
 def html_of(content: Content, commands: list[str], warnings: tuple[str, ...] = ()) -> str:

@@ -9,7 +9,7 @@ from loynes.estimate import Estimate
 from loynes.model.units import rate_shown_in, shown_in
 
 # What a unit of time can be part of.
-KINDS = ("time", "time²", "jobs/time")
+KINDS = ("time", "time²", "jobs/time", "1/time")
 # How tables and pages call a unit that nobody named.
 UNNAMED = "time units"
 # The unit of all times in job logs.
@@ -47,6 +47,8 @@ def scale_of(value: Estimate | float, kind: str, unit: str) -> tuple[float, str]
         case "jobs/time":
             factor, name = rate_shown_in(size, unit)
             return factor, f"jobs/{name}"
+        case "1/time":  # a rate of decay: in the model's own unit, since it is compared with nothing else
+            return 1.0, f"per {unit.removesuffix('s')}"
         case "time²":
             factor, name = shown_in(math.sqrt(abs(size)) if math.isfinite(size) else size, unit)
             return factor * factor, f"{name}²"
@@ -83,11 +85,6 @@ def rate_text(value: float, unit: str | None, digits: int = 6) -> str:
         return f"{value:.{digits}g}"
     factor, name = rate_shown_in(value, unit)
     return f"{value * factor:.{digits}g} per {name}"
-
-
-def per_time(value: float, unit: str | None) -> float | str:
-    """A rate of decay, 1 / time, as a cell: in the model's own unit, since it is compared with nothing else."""
-    return value if unit is None else f"{value:.6g} per {unit.removesuffix('s')}"
 
 
 def common_scale(values: list[float], unit: str | None) -> tuple[float, str]:

@@ -8,7 +8,7 @@ from typing import Any
 from loynes.estimate import Estimate, key_text
 from loynes.estimators.measures import ALL_JOBS, System, Waits
 from loynes.estimators.metrics import Metric, leaves, metric, tail
-from loynes.results.quantity import per_time, quantity, time_text
+from loynes.results.quantity import quantity, time_text
 from loynes.results.table import Table
 from loynes.results.tails import Tails
 from loynes.stationary.certificate import Certificate
@@ -73,7 +73,8 @@ def tidy_rows(values: Iterable[tuple[str, str, Estimate]]) -> list[tuple[Any, ..
 def figures_of(certificate: Certificate, time_unit: str | None) -> list[tuple[str, Any]]:
     """Quantity and value of a certificate, with units where there are some."""
     return [
-        (name, per_time(value, time_unit) if name.startswith("theta") else value) for name, value in certificate.figures
+        (name, quantity(value, "1/time", time_unit) if name.startswith("theta") else value)
+        for name, value in certificate.figures
     ]
 
 

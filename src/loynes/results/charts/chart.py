@@ -75,6 +75,7 @@ class Rows(Chart):
     axis: str
     measures: tuple[str, ...]
     rows: tuple[Row, ...]
+    units: tuple[str, ...] = ()  # of the measures, where they are times or rates in the model's own unit
     first: tuple[int, ...] = ()  # the measures that a picture shows; all where there are none
     together: bool = True  # a page shows all measures at once, else the one that is chosen
     pinned: int = 0  # so many rows are about all jobs: first on a page, last in a picture
@@ -186,6 +187,8 @@ class Lines(Chart):
     series: tuple[str, ...]
     points: tuple[Place, ...]
     names: str = "Classes"  # what the series are
+    units: tuple[str, ...] = ()  # of the measures, where some are times in the model's own unit
+    across: str = ""  # the unit of what is across, where that is a time or a rate in the model's own
     labels: tuple[str, ...] = ()  # of the axes, where names of what is varied would not do
     against: int = 0  # which of the varied is across
     first: tuple[int, ...] = (0,)  # the measure shown first; in a picture, a second one on the right

@@ -26,6 +26,7 @@ def charts(result: Comparison) -> list[Chart]:
             picture_title=f"{b} minus {a}",
             axis="difference",
             measures=tuple(metric.label for metric in metrics),
+            units=tuple(metric.unit for metric in metrics),
             rows=tuple(rows),
             first=tuple(names.index(name) for name in ("wait.mean", "wait.p95") if name in names),
             together=False,

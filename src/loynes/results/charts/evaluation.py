@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from loynes.estimators.measures import System
 from loynes.results.charts.chart import Chart, Parts, Row, Rows
-from loynes.results.charts.measures import UNIT_OF_TIME, HasWaits, everyone, time_axis, units_of, use, waits_of
+from loynes.results.charts.measures import HasWaits, everyone, time_axis, units_of, use, waits_of
 from loynes.results.charts.register import charts_for
 from loynes.results.charts.tails import tail_chart
+from loynes.results.charts.units import UNIT_OF_TIME
 from loynes.results.records.evaluation import Evaluation
 
 
@@ -31,6 +32,7 @@ def waits(
         title="Waits by class",
         picture_title=title,
         axis=time_axis("wait", unit),
+        units=() if unit != UNIT_OF_TIME else ("time",) * len(shown),
         measures=tuple(metric.column for metric in shown),
         rows=tuple(rows),
         first=(0, min(2, len(shown) - 1)),

@@ -6,7 +6,7 @@ from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS
 from loynes.estimators.metrics import metric
 from loynes.results.charts.chart import Chart, Lines, Parts, Place, Row, Rows
-from loynes.results.charts.measures import full_use, units_of
+from loynes.results.charts.measures import full_use, time_axis, units_of
 from loynes.results.charts.register import charts_for
 from loynes.results.charts.tails import tail_chart
 from loynes.results.charts.threshold import limit
@@ -40,7 +40,8 @@ def _waits(result: Exact) -> Rows:
         title="Mean waits by class",
         about="waits",
         picture_title=f"{result.model.label}, rate {result.rate:.4g}, exact",
-        axis="wait (units of time)",
+        axis=time_axis("wait"),
+        units=("time",),
         measures=(metric("wait.mean").label,),
         rows=tuple(rows),
         pinned=1,
@@ -64,7 +65,8 @@ def _percentiles(result: Exact) -> list[Chart]:
             picture_title=f"{result.model.label}, rate {result.rate:.4g}: percentiles of the wait, exact",
             note="p99.9: 999 of 1000 jobs wait at most so long.",
             vary=("percentile",),
-            measures=("wait (units of time)",),
+            measures=(time_axis("wait"),),
+            units=("time",),
             series=tuple(everyone),
             points=points,
         )

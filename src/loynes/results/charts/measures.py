@@ -10,11 +10,11 @@ from loynes.estimators.measures import ALL_JOBS, Resource, System, Waits
 from loynes.estimators.metrics import Metric, Unit, metric, percentiles_of, tail
 from loynes.model.cluster import Model
 from loynes.results.charts.chart import Bar, Part
+from loynes.results.charts.units import UNIT_OF_TIME
 
 WAITS = tuple(metric(f"wait.{name}") for name in ("mean", "p50", "p95", "p99"))
 TIMES = (*WAITS, *(metric(name) for name in ("response.mean", "response.p95", "response.p99", "no_wait")))
 SYSTEM = tuple(metric(name) for name in ("hol_loss", "utilization", "jobs_waiting", "jobs_in_system"))
-UNIT_OF_TIME = "units of time"
 BUSY, LOST, IDLE = "busy", "lost to head-of-line blocking", "idle otherwise"
 
 

@@ -76,6 +76,8 @@ def _curve(result: Plan) -> Lines:
         "lie on the shaded side of the bound.",
         vary=(result.noun,),
         measures=(*(quantity(goal) for goal in result.objectives), "mean wait"),
+        units=(*(goal.unit for goal in result.objectives), "time"),
+        across="jobs/time" if result.vary == "rate" else "",
         names="",
         series=("value",),
         points=points,

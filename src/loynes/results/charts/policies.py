@@ -55,6 +55,7 @@ def _by_class(result: PolicyComparison) -> list[Chart]:
             about="classes",
             axis=time_axis("mean wait"),
             measures=result.policies,
+            units=("time",) * len(result.policies),
             rows=(
                 Row(ALL_JOBS, tuple(mean.get(one.overall) for one in here)),
                 *(Row(name, values(mean, name, here)) for name in names),
@@ -71,6 +72,8 @@ def _by_class(result: PolicyComparison) -> list[Chart]:
             note="Choose the class, or put classes across. Bands are intervals.",
             vary=("rate", "class"),
             measures=tuple(named(m) for m in times),
+            units=tuple(m.unit for m in times),
+            across="jobs/time",
             names="Policies",
             series=result.policies,
             points=points,
@@ -87,6 +90,7 @@ def _carried(result: PolicyComparison) -> Rows:
         picture_title=f"{result.model.label}: what each policy can carry",
         axis="largest arrival rate",
         measures=("rate",),
+        units=("jobs/time",),
         rows=(*rows, Row("without blocking", (Estimate.exact(result.ideal),))),
         confidence=result.confidence,
     )
@@ -108,6 +112,8 @@ def _over_rates(result: PolicyComparison) -> Lines:
         note="Bands are intervals." + (" Dashed: what each policy can carry." if result.limits else ""),
         vary=("rate",),
         measures=tuple(named(m) for m in (*times, *SYSTEM)),
+        units=tuple(m.unit for m in (*times, *SYSTEM)),
+        across="jobs/time",
         names="Policies",
         series=result.policies,
         points=tuple(points),

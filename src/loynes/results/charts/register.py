@@ -10,6 +10,7 @@ from typing import Concatenate, Generic, ParamSpec, TypeVar
 from loynes.errors import UsageError
 from loynes.results.base import Result
 from loynes.results.charts.chart import Chart
+from loynes.results.charts.units import in_units
 
 R = TypeVar("R", bound=Result)
 P = ParamSpec("P")
@@ -59,4 +60,4 @@ def charts_of(result: Result, **options: object) -> list[Chart]:
     charts = CHARTS.make(result, **options)
     if charts is None:
         raise UsageError("there is no picture of this kind of result")
-    return charts
+    return [in_units(chart, result.time_unit) for chart in charts]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from loynes.results.charts import certified
 from loynes.results.charts.chart import Chart, Row, Rows
+from loynes.results.charts.measures import time_axis
 from loynes.results.charts.register import charts_for
 from loynes.results.records.samples import SampleFile
 
@@ -13,7 +14,8 @@ def charts(result: SampleFile) -> list[Chart]:
     levels = Rows(
         title="How long until servers are free",
         picture_title=f"{result.model.label}, rate {result.rate:.4g}: how long until servers are free",
-        axis="mean time (units of time)",
+        axis=time_axis("mean time"),
+        units=("time",),
         measures=("mean time",),
         rows=tuple(Row(f"{level.servers} {level.kind}", (level.time,)) for level in result.levels),
         confidence=0.99,

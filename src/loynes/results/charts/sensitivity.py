@@ -30,6 +30,7 @@ def charts(result: HasEffects, confidence: float) -> list[Chart]:
             picture_title=f"{result.subject}: what moves {result.noun}",
             axis=f"change of {result.noun}",
             measures=(result.label,),
+            units=(result.unit,),
             rows=tuple(Row(one.label, (one.effect,)) for one in finite),
             zero=True,
             bars=True,

@@ -47,6 +47,8 @@ def over_time(result: Simulation) -> Lines:
         note="Bands are intervals." + (" Shaded: changes of the scenario." if changes else ""),
         vary=("time",),
         measures=tuple(AT_MOMENTS),
+        units=tuple("time" if "wait of those" in name else "" for name in AT_MOMENTS),
+        across="time",
         series=(ALL_JOBS,),
         points=tuple(
             Place((moment.time,), tuple((get(moment),) for get in AT_MOMENTS.values())) for moment in result.moments

@@ -51,6 +51,8 @@ def lines(
         note="Bands are intervals." + (" Crosses at the top have no answer." if len(answers) < len(points) else ""),
         vary=vary,
         measures=tuple(named(m) for m in metrics),
+        units=tuple(m.unit for m in metrics),
+        across="jobs/time" if x in ("rate", "arrivals.rate") else "",
         series=tuple(series),
         points=tuple(points),
         against=vary.index(x),

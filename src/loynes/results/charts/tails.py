@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from loynes.estimate import Estimate
 from loynes.results.charts.chart import Chart, Lines, Place
-from loynes.results.charts.measures import UNIT_OF_TIME, time_axis
+from loynes.results.charts.measures import time_axis
+from loynes.results.charts.units import UNIT_OF_TIME
 from loynes.results.tails import Tails
 
 BANDS = "Bands are pointwise: each interval holds its own probability, at its own x, with the confidence said."
@@ -38,6 +39,7 @@ def lines_of(
             note="The share of jobs that wait longer than x, for every x." + ("" if exact else f" {BANDS}"),
             vary=("x",),
             labels=(time_axis("x", unit),),
+            across="time" if unit == UNIT_OF_TIME else "",
             measures=("P(wait > x)",),
             series=tuple(named.values()),
             points=points,

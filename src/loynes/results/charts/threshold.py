@@ -31,10 +31,11 @@ def losses(result: Threshold) -> dict[str, Estimate]:
 def limit(threshold: Estimate, ideal: float, confidence: float | None = None) -> Rows:
     """The largest rate beside the one without blocking."""
     return Rows(
-        title="Jobs a unit of time",
-        picture_title="Jobs a unit of time",
+        title="The largest rate",
+        picture_title="The largest rate",
         axis="arrival rate",
         measures=("rate",),
+        units=("jobs/time",),
         rows=(Row("limit", (threshold,)), Row("without blocking", (Estimate.exact(ideal),))),
         confidence=confidence,
         note="Without blocking: if no server ever stood idle behind a job that waits for others.",

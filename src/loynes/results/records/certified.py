@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from loynes.estimate import Estimate
 from loynes.results.base import Result, SavedModel
-from loynes.results.quantity import per_time
 from loynes.results.table import Table
 from loynes.results.tables import figures_of
 from loynes.stationary.certificate import Certificate
@@ -51,9 +50,7 @@ class Certified(Result):
     def summary(self) -> Table:
         rows = [("none", self.why)] if self.certificate is None else figures_of(self.certificate, self.time_unit)
         exact = (
-            []
-            if self.decay_rate is None
-            else [("decay rate of waits, exact", per_time(self.decay_rate, self.time_unit))]
+            [] if self.decay_rate is None else [("decay rate of waits, exact", self.in_unit(self.decay_rate, "1/time"))]
         )
         return Table(self.title, ("quantity", "value"), (*rows, *exact))
 

@@ -31,6 +31,8 @@ class LogCase:
 class LogCases(Result):
     """Cases of one log, the first of which the others are compared with."""
 
+    tidy_csv: ClassVar[bool] = True
+
     model: Log
     cases: tuple[LogCase, ...]
     confidence: float

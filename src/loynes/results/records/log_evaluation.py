@@ -25,6 +25,7 @@ class LogEvaluation(Result):
     """Averages over resamples of a log. Intervals are those of the data; `sampling` has the Monte Carlo ones."""
 
     command: ClassVar[str] = "evaluate-log"
+    tidy_csv: ClassVar[bool] = True
     derived: ClassVar[tuple[str, ...]] = ("method",)
 
     method: ClassVar[str] = "resampled log"

@@ -23,6 +23,7 @@ class LogGoal:
     bound: float
     value: Estimate
     probability: float  # that it is met there
+    unit: str = ""  # of the quantity: time, probability, ...
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class LogPlan(Result):
     """The first value that meets all objectives with the probability asked for, and all that were tried."""
 
     command: ClassVar[str] = "plan-log"
+    tidy_csv: ClassVar[bool] = True
     derived: ClassVar[tuple[str, ...]] = ("statement",)
 
     model: Log  # at the answer
@@ -101,9 +103,13 @@ class LogPlan(Result):
         )
         return Table(self.title, columns, rows)
 
+    def _value(self, goal: LogGoal) -> str:
+        size, unit = self.meets.unit if goal.unit == "time" else (1.0, "")
+        return f"{interval_text(goal.value, size)} {unit}".strip()
+
     @property
     def goals_summary(self) -> Table:
-        rows = tuple((one.text, interval_text(one.value), digits(one.probability)) for one in self.objectives)
+        rows = tuple((one.text, self._value(one), digits(one.probability)) for one in self.objectives)
         return Table(f"at {self.named(self.answer)}", ("objective", "value", "met with probability"), rows)
 
     @property

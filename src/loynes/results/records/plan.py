@@ -123,8 +123,8 @@ class Plan(Result):
             )
         return Table(self.title, columns, tuple(rows), ("hol loss", "utilization"))
 
-    def _cell(self, value: float) -> str:
-        return self.rate_words(value) if self.vary == "rate" else f"{value:g}"
+    def _cell(self, value: float) -> object:
+        return self.in_rate(value) if self.vary == "rate" and self.time_unit else f"{value:g}"
 
     @property
     def curve_summary(self) -> Table:
