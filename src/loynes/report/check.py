@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from loynes.report.content import Content, Grid, Sure, Tile, page_for
 from loynes.report.waits import cluster_facts, how_of
-from loynes.report.words import about
+from loynes.report.words import about, rates, times
 from loynes.results.charts.check import charts
 from loynes.results.records.check import Check
 
@@ -15,12 +15,14 @@ EXACT = "Nothing was run: these figures follow from the model alone, and are exa
 def content(result: Check) -> Content:
     model = result.model
     tiles = [
-        Tile("limit without blocking", about(model.ideal, 4), "jobs a unit of time"),
-        Tile("work of a job", about(model.work, 4), f"{model.kinds[model.bottleneck]} x time"),
-        Tile("mean service", about(model.mean_service, 4), "units of time"),
+        Tile("limit without blocking", rates(model.time_unit, 4)(model.ideal), ""),
+        Tile("work of a job", times(model.time_unit)(model.work), f"{model.kinds[model.bottleneck]} x time"),
+        Tile("mean service", times(model.time_unit)(model.mean_service), "" if model.time_unit else "units of time"),
     ]
     if result.threshold is not None:
-        tiles.insert(0, Tile("limit", about(result.threshold.value, 4), f"exact: {result.threshold.source}"))
+        tiles.insert(
+            0, Tile("limit", rates(model.time_unit, 4)(result.threshold.value), f"exact: {result.threshold.source}")
+        )
     return Content(
         kind="check",
         title=f"{model.label}: the model",
@@ -40,10 +42,10 @@ def _sentences(result: Check) -> list[str]:
     kind = model.kinds[model.bottleneck]
     limit = "loynes stability says how much blocking leaves of that"
     if result.threshold is not None:
-        limit = f"with blocking, {about(result.threshold.value, 4)}"
+        limit = f"with blocking, {rates(model.time_unit, 4)(result.threshold.value)}"
     sentences = [
-        f"The model is valid. Without blocking it could take {about(model.ideal, 4)} jobs a unit of time; {limit}.",
-        f"A job takes {about(model.work)} {kind} x time, on average.",
+        f"The model is valid. Without blocking it could take {rates(model.time_unit, 4)(model.ideal)}; {limit}.",
+        f"A job takes {times(model.time_unit)(model.work)} of {kind} x time, on average.",
     ]
     if model.rate is not None:
         busy = model.rate * model.work

@@ -9,9 +9,10 @@ from loynes.estimators.metrics import metric
 from loynes.model.cluster import Model
 from loynes.report.certificate import of_several
 from loynes.report.content import Cell, Content, Grid, Tile, page_for
-from loynes.report.waits import UNIT, how_of
-from loynes.report.words import about, between, listed, percent, step
+from loynes.report.waits import how_of, unit_note
+from loynes.report.words import about, between, listed, percent, step, times
 from loynes.results.charts.comparison import charts, compared, differences, minus
+from loynes.results.quantity import quantity
 from loynes.results.records.comparison import Comparison
 from loynes.results.tables import shown_percentiles
 
@@ -24,11 +25,14 @@ def content(result: Comparison) -> Content:
         for name, side in zip(result.called, (result.a, result.b), strict=True)
     ]
     metrics = compared(result)
-    rows = [[Cell(name), *(Cell.of(minus(one, m)) for m in metrics)] for name, one in differences(result)]
+    rows = [
+        [Cell(name), *(Cell.of(quantity(minus(one, m), m.unit, result.time_unit)) for m in metrics)]
+        for name, one in differences(result)
+    ]
     return Content(
         kind="compare",
         title=f"{a} against {b}",
-        facts=[f"{name} at rate {side.rate:.6g}" for name, side in sides],
+        facts=[f"{name} at rate {side.rate_words(side.rate)}" for name, side in sides],
         summary=_sentences(result),
         tiles=_tiles(result),
         charts=charts(result),
@@ -68,13 +72,13 @@ def size_of(value: Estimate) -> Estimate:
 def _sentences(result: Comparison) -> list[str]:
     a, b = (f"“{name}”" for name in result.called)
     mean, before = result.overall.wait["mean"], result.a.overall.wait.mean.estimate
-    sentences = []
+    sentences, how = [], times(result.time_unit)
     if clear(mean):
         share = f" or {percent(abs(mean.estimate) / before)}" if 0 < before < math.inf else ""
-        size = f"{about(abs(mean.estimate))}{between(size_of(mean), result.confidence)}{share}"
+        size = f"{how(abs(mean.estimate))}{between(size_of(mean), result.confidence, how)}{share}"
         sentences.append(f"With {b} the mean wait is {size} {_side(mean)} than with {a}.")
     else:
-        ends = between(mean, result.confidence)
+        ends = between(mean, result.confidence, how)
         sentences.append(f"Between {a} and {b} no difference of the mean wait can be told{ends}.")
     groups: dict[str, list[str]] = {"shorter": [], "longer": [], "not told apart": []}
     for name, one in result.classes.items():
@@ -93,8 +97,8 @@ def _sentences(result: Comparison) -> list[str]:
         sentences.append(f"{b} loses {about(abs(loss.estimate))} {more} servers to head-of-line blocking than {a}.")
     else:
         sentences.append(f"{b} loses about as many servers to blocking as {a}.")
-    paired = "Both were driven by the same random numbers, so the interval of a difference is narrower than theirs. "
-    return [*sentences, paired + UNIT]
+    paired = "Both were driven by the same random numbers, so the interval of a difference is narrower than theirs."
+    return [*sentences, paired, *unit_note(result)]
 
 
 def _side(value: Estimate) -> str:

@@ -24,7 +24,7 @@ class Cell:
     ends: tuple[float, float] | None = None  # of an interval, for those who download the table
 
     @classmethod
-    def of(cls, value: Quantity | Estimate | float | str | None) -> Cell:
+    def of(cls, value: object) -> Cell:
         """An estimate with its error, a number, or a text; a dash where there is no finite number."""
         if isinstance(value, str):
             return cls(value)
@@ -34,7 +34,7 @@ class Cell:
         if isinstance(value, Estimate):
             known = math.isfinite(value.estimate)
             return cls(cell(value), value.estimate if known else None, (value.low, value.high) if known else None)
-        if value is None or not math.isfinite(value):
+        if not isinstance(value, int | float) or not math.isfinite(value):
             return cls(NONE)
         return cls(f"{value:,.10g}" if float(value).is_integer() else f"{value:.6g}", float(value))
 

@@ -7,8 +7,8 @@ import math
 from loynes.report.certificate import explained
 from loynes.report.content import Content, Grid, Tile, page_for
 from loynes.report.objectives import objective_grids, verdicts
-from loynes.report.waits import UNIT, cluster_facts, extremes, how_of, intervals, losses, typical, wait_tiles
-from loynes.report.words import about, between, cell, percent, sentence
+from loynes.report.waits import cluster_facts, extremes, how_of, intervals, losses, typical, unit_note, wait_tiles
+from loynes.report.words import between, percent, rates, sentence, times
 from loynes.results.charts.evaluation import charts
 from loynes.results.charts.measures import units_of
 from loynes.results.records.evaluation import Evaluation
@@ -22,13 +22,16 @@ WITHOUT_VARIANCE = (
 
 @page_for(Evaluation)
 def content(result: Evaluation) -> Content:
-    limit = f"limit: {cell(result.threshold)} jobs a unit of time"
+    limit = f"limit: {rates(result.time_unit, 4)(result.threshold.estimate)}"
     return Content(
         kind="evaluate",
         title=f"{result.model.label}: how long jobs wait",
-        facts=[*cluster_facts(result.model), f"rate {result.rate:.6g}", f"load {percent(result.load)}"],
+        facts=[*cluster_facts(result.model), f"rate {result.rate_words(result.rate)}", f"load {percent(result.load)}"],
         summary=[*verdicts(result.objectives), *_sentences(result)],
-        tiles=[*wait_tiles(result, result.system, result.confidence), Tile("load", percent(result.load), limit)],
+        tiles=[
+            *wait_tiles(result, result.system, result.confidence, times(result.time_unit)),
+            Tile("load", percent(result.load), limit),
+        ],
         charts=charts(result),
         grids=[
             *objective_grids(result.objectives, result.objectives_summary),
@@ -57,17 +60,18 @@ def content(result: Evaluation) -> Content:
 
 def _sentences(result: Evaluation) -> list[str]:
     waits, load = result.overall, percent(result.load)
-    of = f"{about(result.rate)} of {about(result.threshold.estimate)} jobs a unit of time"
-    mean = f"the mean wait is {about(waits.wait.mean.estimate)}{between(waits.wait.mean, result.confidence)}"
+    how = times(result.time_unit)
+    of = f"{result.rate_words(result.rate, 3)} of {rates(result.time_unit)(result.threshold.estimate)}"
+    mean = f"the mean wait is {how(waits.wait.mean.estimate)}{between(waits.wait.mean, result.confidence, how)}"
     parts = [mean] if math.isfinite(waits.wait.mean.estimate) else []
     if math.isfinite(waits.no_wait.estimate):
         parts.append(f"{percent(waits.no_wait.estimate)} of all jobs start at once")
     lower = "There is no certificate, so these are lower bounds: the truth may be higher."
     return [
-        f"At {load} of what it can take ({of}), {typical(waits)}.",
+        f"At {load} of what it can take ({of}), {typical(waits, how)}.",
         *([sentence(", and ".join(parts))] if parts else []),
-        *extremes(result.classes),
+        *extremes(result.classes, how),
         *losses(result.system, units_of(result.model)),
         *([lower] if result.certificate is None else []),
-        UNIT,
+        *unit_note(result),
     ]

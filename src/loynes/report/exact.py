@@ -7,8 +7,8 @@ import math
 from loynes.estimate import Estimate
 from loynes.report.content import Cell, Content, Grid, Sure, Tile, page_for
 from loynes.report.threshold import capacity_tiles, sentences
-from loynes.report.waits import UNIT, cluster_facts, how_of
-from loynes.report.words import about, percent
+from loynes.report.waits import cluster_facts, how_of, unit_note
+from loynes.report.words import percent, rates, times
 from loynes.results.charts.exact import charts, losses
 from loynes.results.charts.measures import units_of
 from loynes.results.records.exact import Exact
@@ -24,22 +24,31 @@ MOST_JOBS = 30
 @page_for(Exact)
 def content(result: Exact) -> Content:
     kinds = losses(result)
-    at_rate = [] if result.rate is None else [f"rate {result.rate:.6g}", f"load {percent(result.load or 0.0)}"]
+    at_rate = (
+        [] if result.rate is None else [f"rate {result.rate_words(result.rate)}", f"load {percent(result.load or 0.0)}"]
+    )
     chain = [f"chain of {result.states:,} states"] if result.states else []
-    first = [] if result.overall is None else [Tile("mean wait", about(result.overall.mean))]
+    first = [] if result.overall is None else [Tile("mean wait", times(result.time_unit)(result.overall.mean))]
     return Content(
         kind="exact",
         title=f"{result.model.label}: exact figures",
         facts=[*cluster_facts(result.model), *at_rate, *chain],
         summary=[
             *_waits(result),
-            *sentences(Estimate.exact(result.threshold), result.model.ideal, kinds, units_of(result.model), None),
-            UNIT,
+            *sentences(
+                Estimate.exact(result.threshold),
+                result.model.ideal,
+                kinds,
+                units_of(result.model),
+                None,
+                result.time_unit,
+            ),
+            *unit_note(result),
         ],
         tiles=[
             *first,
-            Tile("limit", about(result.threshold, 6), "jobs a unit of time"),
-            *capacity_tiles(result.utilization, kinds, result.model.ideal),
+            Tile("limit", rates(result.time_unit, 6)(result.threshold), ""),
+            *capacity_tiles(result.utilization, kinds, result.model.ideal, result.time_unit),
         ],
         charts=charts(result),
         grids=[
@@ -58,7 +67,8 @@ def _waits(result: Exact) -> list[str]:
     if result.overall is None or result.load is None:
         return []
     start = f"{percent(result.overall.no_wait)} of all jobs start at once"
-    return [f"At {percent(result.load)} of what it can take, the mean wait is {about(result.overall.mean)}; {start}."]
+    mean = times(result.time_unit)(result.overall.mean)
+    return [f"At {percent(result.load)} of what it can take, the mean wait is {mean}; {start}."]
 
 
 def _error(result: Exact) -> list[str]:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from loynes.report.certificate import of_several
 from loynes.report.content import Cell, Content, Grid, Tile, page_for
-from loynes.report.waits import UNIT, cluster_facts, how_of, losses, typical
-from loynes.report.words import about, between, percent, sentence
+from loynes.report.waits import cluster_facts, how_of, losses, typical, unit_note
+from loynes.report.words import about, between, percent, sentence, times
 from loynes.results.charts.measures import units_of
 from loynes.results.charts.plan import charts, places, value_of, verdict
-from loynes.results.records.plan import Plan
+from loynes.results.records.plan import Goal, Plan
 
 TRIED = "At the closest look at each; a value counts as met, or not, only if its whole interval does."
 
 
 @page_for(Plan)
 def content(result: Plan) -> Content:
-    rate = [] if result.vary == "rate" else [f"rate {result.rate:.6g}"]
+    rate = [] if result.vary == "rate" else [f"rate {result.rate_words(result.rate)}"]
     what = "the largest rate that is good enough" if result.vary == "rate" else "how many it takes"
     answers = [one for one in (result.fails, result.meets, result.next) if one is not None]
     title = f"Waits at {result.named(result.answer)}"
@@ -29,7 +30,7 @@ def content(result: Plan) -> Content:
         tiles=[
             Tile(result.noun, f"{result.answer:,.6g}", "meets every objective"),
             *(
-                Tile(goal.text, about(goal.meets.estimate), f"bound {goal.bound:g}, {verdict(goal, goal.meets)}")
+                Tile(goal.text, _how(result, goal)(goal.meets.estimate), verdict(goal, goal.meets))
                 for goal in result.objectives[:3]
             ),
         ],
@@ -48,20 +49,26 @@ def content(result: Plan) -> Content:
 def _sentences(result: Plan) -> list[str]:
     sentences = [sentence(result.statement)]
     for goal in result.objectives:
-        text = f"{goal.text}: {about(goal.meets.estimate)}{between(goal.meets, result.confidence)}"
+        how = _how(result, goal)
+        text = f"{goal.text}: {how(goal.meets.estimate)}{between(goal.meets, result.confidence, how)}"
         if goal.fails is not None and result.fails_at is not None:
             judged = verdict(goal, goal.fails)
-            text += f"; {about(goal.fails.estimate)} at {result.named(result.fails_at)}, where it is {_also(judged)}"
+            text += f"; {how(goal.fails.estimate)} at {result.named(result.fails_at)}, where it is {_also(judged)}"
         sentences.append(text + ".")
     if result.fails is None and result.fails_why:
         sentences.append(f"Less was not evaluated: {result.fails_why.rstrip('.')}.")
-    sentences.append(f"At {result.named(result.answer)}, {typical(result.meets.overall)}.")
+    sentences.append(f"At {result.named(result.answer)}, {typical(result.meets.overall, times(result.time_unit))}.")
     sentences += losses(result.meets.system, units_of(result.meets.model))
     mean = result.meets.overall.wait.mean.estimate
     if result.next is not None and result.vary != "rate" and 0 < mean < math.inf:
         saved = percent(1 - result.next.overall.wait.mean.estimate / mean)
-        sentences.append(f"One more would take {saved} off the mean wait of {about(mean)}.")
-    return [*sentences, UNIT]
+        sentences.append(f"One more would take {saved} off the mean wait of {times(result.time_unit)(mean)}.")
+    return [*sentences, *unit_note(result)]
+
+
+def _how(result: Plan, goal: Goal) -> Callable[[float], str]:
+    """What writes an objective's quantity."""
+    return times(result.time_unit) if goal.unit == "time" else about
 
 
 def _also(judged: str) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from loynes.report.comparison import clear, size_of
 from loynes.report.content import Content, Grid, Sure, Tile, page_for
 from loynes.report.simulation import BIAS, EVENTS
-from loynes.report.waits import UNIT, cluster_facts, how_of, intervals
-from loynes.report.words import about, between, count, listed, percent
+from loynes.report.waits import cluster_facts, how_of, intervals, unit_note
+from loynes.report.words import between, count, listed, percent, rates, times
 from loynes.results.charts.policies import charts
 from loynes.results.records.policies import PolicyComparison
 
@@ -24,8 +24,8 @@ def content(result: PolicyComparison) -> Content:
     carried = [
         Tile(
             f"{name} can carry",
-            about(limit.rate.estimate),
-            f"jobs a unit of time, {percent(limit.rate.estimate / result.ideal)} of the ideal",
+            rates(result.time_unit)(limit.rate.estimate),
+            f"{percent(limit.rate.estimate / result.ideal)} of the ideal",
         )
         for name, limit in result.limits.items()
     ]
@@ -53,13 +53,14 @@ def _sentences(result: PolicyComparison) -> list[str]:
     last = max((point.load for point, _ in compared), default=0.0)
     for point, less in compared:
         if point.load == last:
-            size = f"{about(abs(less.estimate))}{between(size_of(less), result.confidence)}"
+            how = times(result.time_unit)
+            size = f"{how(abs(less.estimate))}{between(size_of(less), result.confidence, how)}"
             moves = (
                 f"{size} {'shorter' if less.estimate < 0 else 'longer'}" if clear(less) else "not told apart from it"
             )
             start = f"At {percent(last)} of what {result.baseline} can take"
             sentences.append(f"{start}, the mean wait under {point.policy} is {moves}.")
-    carried = [f"{name} {about(limit.rate.estimate)}" for name, limit in result.limits.items()]
+    carried = [f"{name} {rates(result.time_unit)(limit.rate.estimate)}" for name, limit in result.limits.items()]
     if carried:
-        sentences.append(f"Jobs a unit of time that each can carry: {', '.join(carried)}.")
-    return [*sentences, "All policies had the very same jobs. " + UNIT]
+        sentences.append(f"Each can carry: {', '.join(carried)}.")
+    return [*sentences, "All policies had the very same jobs.", *unit_note(result)]

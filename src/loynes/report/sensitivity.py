@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from loynes.report.content import Cell, Content, Grid, Sure, Tile, page_for
-from loynes.report.waits import UNIT, cluster_facts, how_of, intervals, tile
-from loynes.report.words import about, between, count, listed, percent, sentence
+from loynes.report.waits import cluster_facts, how_of, intervals, tile, unit_note
+from loynes.report.words import about, between, count, listed, percent, sentence, times
 from loynes.results.charts.sensitivity import charts
+from loynes.results.quantity import quantity
 from loynes.results.records.sensitivity import Effect, HasEffects, Sensitivity, most_effective
 
 DERIVATIVE = (
@@ -48,15 +50,20 @@ def _sentences(result: Sensitivity) -> list[str]:
     unstable = [one.words for one in result.effects if not math.isfinite(one.effect.estimate)]
     if unstable:
         sentences.append(sentence(f"the cluster would be unstable with {listed(unstable)}"))
-    return [*sentences, UNIT]
+    return [*sentences, *unit_note(result)]
+
+
+def _how(result: HasEffects) -> Callable[[float], str]:
+    """What writes the objective."""
+    return times(result.time_unit) if result.unit == "time" else about
 
 
 def effects_tiles(result: HasEffects, confidence: float) -> list[Tile]:
     best = most_effective(result.effects, result.grows)
-    tiles = tile(result.label, result.base, confidence)
+    tiles = tile(result.label, result.base, confidence, how=_how(result))
     if best is not None:
         sign = "+" if best.effect.estimate > 0 else ""
-        tiles.append(Tile("most effective", f"{sign}{about(best.effect.estimate)}", best.words))
+        tiles.append(Tile("most effective", f"{sign}{_how(result)(best.effect.estimate)}", best.words))
     return [*tiles, Tile("changes tried", count(len(result.effects), "change"), "")]
 
 
@@ -68,8 +75,8 @@ def effects_grid(result: HasEffects) -> Grid:
 
 def _row(result: HasEffects, one: Effect) -> list[Cell]:
     finite = math.isfinite(one.effect.estimate)
-    value = Cell.of(one.effect) if finite else Cell(one.note or "unstable")
-    ends = between(one.effect, None).strip(" ()") if finite else ""
+    value = Cell.of(quantity(one.effect, result.unit, result.time_unit)) if finite else Cell(one.note or "unstable")
+    ends = between(one.effect, None, _how(result)).strip(" ()") if finite else ""
     step = "" if one.step is None else f"±{percent(one.step, 2)}"
     share = result.share(one)
     told = Cell(f"{share:+.3g}".replace("-", "−"), share) if finite and math.isfinite(share) else Cell.of(None)

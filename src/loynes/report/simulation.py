@@ -6,8 +6,8 @@ import math
 
 from loynes.report.content import Content, Grid, Sure, page_for
 from loynes.report.objectives import objective_grids, verdicts
-from loynes.report.waits import UNIT, cluster_facts, extremes, how_of, intervals, losses, typical, wait_tiles
-from loynes.report.words import about, between
+from loynes.report.waits import cluster_facts, extremes, how_of, intervals, losses, typical, unit_note, wait_tiles
+from loynes.report.words import between, times
 from loynes.results.charts.measures import units_of
 from loynes.results.charts.simulation import charts
 from loynes.results.records.simulation import Simulation
@@ -26,7 +26,7 @@ OVER_TIME = "All replicas begin in the same way and are followed over time; aver
 
 @page_for(Simulation)
 def content(result: Simulation) -> Content:
-    until = "" if result.horizon is None else f" to time {result.horizon:g}"
+    until = "" if result.horizon is None else f" to time {result.time_words(result.horizon, 6)}"
     settled = result.horizon is None and result.start == "empty"
     return Content(
         kind="simulate",
@@ -34,11 +34,11 @@ def content(result: Simulation) -> Content:
         facts=[
             *cluster_facts(result.model)[:-1],
             result.policy,
-            f"rate {result.rate:.6g}",
+            f"rate {result.rate_words(result.rate)}",
             f"from {result.start}{until}",
         ],
         summary=[*verdicts(result.objectives), *_sentences(result)],
-        tiles=wait_tiles(result, result.system, result.confidence),
+        tiles=wait_tiles(result, result.system, result.confidence, times(result.time_unit)),
         charts=charts(result),
         grids=[
             *objective_grids(result.objectives, result.objectives_summary),
@@ -54,15 +54,20 @@ def content(result: Simulation) -> Content:
 
 
 def _sentences(result: Simulation) -> list[str]:
-    mean = result.overall.wait.mean
-    sentences = [f"Under {result.policy}, {typical(result.overall)}."]
+    mean, how = result.overall.wait.mean, times(result.time_unit)
+    sentences = [f"Under {result.policy}, {typical(result.overall, how)}."]
     if math.isfinite(mean.estimate):
-        sentences.append(f"The mean wait is {about(mean.estimate)}{between(mean, result.confidence)}.")
+        sentences.append(f"The mean wait is {how(mean.estimate)}{between(mean, result.confidence, how)}.")
     waits = [(m.time, m.wait.estimate) for m in result.moments if m.wait and math.isfinite(m.wait.estimate)]
     if len(waits) > 1:
         least, most = (pick(waits, key=lambda moment: moment[1]) for pick in (min, max))
         sentences.append(
-            f"Over time, those who come at {most[0]:g} wait longest, {about(most[1])} on average; those who come at "
-            f"{least[0]:g} least, {about(least[1])}."
+            f"Over time, those who come at {how(most[0])} wait longest, {how(most[1])} on average; those who come at "
+            f"{how(least[0])} least, {how(least[1])}."
         )
-    return [*sentences, *extremes(result.classes), *losses(result.system, units_of(result.model)), UNIT]
+    return [
+        *sentences,
+        *extremes(result.classes, how),
+        *losses(result.system, units_of(result.model)),
+        *unit_note(result),
+    ]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from loynes.estimators.metrics import Metric, metric
 from loynes.report.certificate import of_several
 from loynes.report.content import Cell, Content, Grid, Tile, page_for
-from loynes.report.waits import UNIT, cluster_facts, how_of
-from loynes.report.words import about, count, listed
+from loynes.report.waits import cluster_facts, how_of, unit_note
+from loynes.report.words import about, count, listed, times
 from loynes.results.charts.sweep import charts
 from loynes.results.paths import in_words
 from loynes.results.records.evaluation import Evaluation
@@ -61,7 +62,11 @@ def _sentences(result: Sweep, answers: list[tuple[Point, Evaluation]]) -> list[s
         sentences.append(
             f"{count(missing, 'point')} {'has' if missing == 1 else 'have'} no answer; the table says why."
         )
-    return [*sentences, "All points were computed with the same random numbers, so they can be compared. " + UNIT]
+    return [
+        *sentences,
+        "All points were computed with the same random numbers, so they can be compared.",
+        *unit_note(result),
+    ]
 
 
 def _varied(result: Sweep, name: str) -> str:
@@ -78,28 +83,30 @@ def _moves(result: Sweep, answers: list[tuple[Point, Evaluation]]) -> list[str]:
     if len(result.vary) == 1 and len(answers) > 1 and all(isinstance(p.config[name], float | int) for p, _ in answers):
         ordered = sorted(answers, key=lambda pair: float(pair[0].config[name]))
         (low, first), (high, last) = ordered[0], ordered[-1]
+        how = times(result.time_unit)
         where = f" between {_named(low)} and {_named(high)}"
         return [
-            *_grows("The mean wait", first.overall.wait.mean.estimate, last.overall.wait.mean.estimate, where),
+            *_grows("The mean wait", first.overall.wait.mean.estimate, last.overall.wait.mean.estimate, where, how),
             *_grows("HOL loss", first.system.hol_loss.estimate, last.system.hol_loss.estimate, " servers"),
         ]
     if not ranked:
         return []
-    least, most = (f"{about(mean)} ({_named(point)})" for mean, point in (ranked[0], ranked[-1]))
+    how = times(result.time_unit)
+    least, most = (f"{how(mean)} ({_named(point)})" for mean, point in (ranked[0], ranked[-1]))
     return [f"The mean wait lies between {least} and {most}."]
 
 
-def _grows(label: str, first: float, last: float, where: str) -> list[str]:
+def _grows(label: str, first: float, last: float, where: str, how: Callable[[float], str] = about) -> list[str]:
     if not (math.isfinite(first) and math.isfinite(last)):
         return []
-    return [f"{label} {'grows' if last >= first else 'falls'} from {about(first)} to {about(last)}{where}."]
+    return [f"{label} {'grows' if last >= first else 'falls'} from {how(first)} to {how(last)}{where}."]
 
 
 def _tiles(result: Sweep, answers: list[tuple[Point, Evaluation]]) -> list[Tile]:
     of = "" if len(answers) == len(result.points) else f"of {len(result.points):,}"
     ranked = _ranked(answers)
     ends = (("shortest mean wait", ranked[0]), ("longest mean wait", ranked[-1])) if ranked else ()
-    waits = [Tile(label, about(wait), f"at {_named(point)}") for label, (wait, point) in ends]
+    waits = [Tile(label, times(result.time_unit)(wait), f"at {_named(point)}") for label, (wait, point) in ends]
     return [Tile("points", f"{len(answers):,}", of), *waits]
 
 

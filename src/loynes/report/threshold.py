@@ -7,7 +7,7 @@ import math
 from loynes.estimate import Estimate
 from loynes.report.content import Content, Grid, Sure, Tile, page_for
 from loynes.report.waits import cluster_facts, how_of, intervals, lost, tile
-from loynes.report.words import about, between, percent
+from loynes.report.words import about, between, percent, rates
 from loynes.results.charts.measures import units_of
 from loynes.results.charts.threshold import charts, losses
 from loynes.results.records.threshold import Threshold
@@ -36,10 +36,12 @@ def content(result: Threshold) -> Content:
         kind="stability",
         title=f"{result.model.label}: how much load it can take",
         facts=cluster_facts(result.model),
-        summary=sentences(result.threshold, result.ideal, kinds, units_of(result.model), result.confidence),
+        summary=sentences(
+            result.threshold, result.ideal, kinds, units_of(result.model), result.confidence, result.time_unit
+        ),
         tiles=[
-            *tile("limit", result.threshold, result.confidence, how=lambda x: about(x, 4)),
-            *capacity_tiles(result.max_utilization.estimate, kinds, result.ideal),
+            *tile("limit", result.threshold, result.confidence, how=rates(result.time_unit, 4)),
+            *capacity_tiles(result.max_utilization.estimate, kinds, result.ideal, result.time_unit),
         ],
         charts=charts(result),
         grids=[Grid.of(result.summary, "Figures")],
@@ -57,25 +59,30 @@ def content(result: Threshold) -> Content:
 
 
 def sentences(
-    threshold: Estimate, ideal: float, kinds: dict[str, Estimate], units: dict[str, int], confidence: float | None
+    threshold: Estimate,
+    ideal: float,
+    kinds: dict[str, Estimate],
+    units: dict[str, int],
+    confidence: float | None,
+    time_unit: str | None,
 ) -> list[str]:
     """How much the cluster can take, and what blocking costs when it is full."""
     if not math.isfinite(threshold.estimate):
         return ["There is no finite limit to report."]
-    text = lost(kinds, units)
+    text, how = lost(kinds, units), rates(time_unit, 4)
+    ends = between(threshold, confidence, about if time_unit is None else how)
     return [
-        f"The cluster can take up to {about(threshold.estimate, 4)} jobs a unit of time"
-        f"{between(threshold, confidence)}; {LIMIT}",
-        f"If no server were ever blocked it could take {about(ideal, 4)}: no more than "
+        f"The cluster can take up to {how(threshold.estimate)}{ends}; {LIMIT}",
+        f"If no server were ever blocked it could take {how(ideal)}: no more than "
         f"{percent(threshold.estimate / ideal)} of the servers can be kept busy.",
         *([f"Head-of-line blocking costs {text} when the cluster is full."] if text else []),
     ]
 
 
-def capacity_tiles(utilization: float, kinds: dict[str, Estimate], ideal: float) -> list[Tile]:
+def capacity_tiles(utilization: float, kinds: dict[str, Estimate], ideal: float, time_unit: str | None) -> list[Tile]:
     """Largest utilization, servers lost when full, and the limit without blocking."""
     return [
         Tile("largest utilization", percent(utilization)),
         *(Tile(f"{kind} lost when full", about(loss.estimate)) for kind, loss in kinds.items()),
-        Tile("without blocking", about(ideal, 4), "jobs a unit of time"),
+        Tile("without blocking", rates(time_unit, 4)(ideal), ""),
     ]

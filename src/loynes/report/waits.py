@@ -10,17 +10,21 @@ from loynes.estimators.measures import System, Waits
 from loynes.model.cluster import Model
 from loynes.report.content import Tile
 from loynes.report.words import about, between, count, duration, listed, percent
-from loynes.results.base import Result
+from loynes.results.base import ORDERS, Result
 from loynes.results.charts.measures import HasWaits, kinds_of, units_of
 
-UNIT = "Times are in the model's own unit."
+UNNAMED = "Times are in the model's own unit, to which it gives no name."
 Write = Callable[[float], str]
+
+
+def unit_note(result: Result) -> list[str]:
+    """That times have no unit, where that is so."""
+    return [UNNAMED] if result.time_unit is None else []
 
 
 def cluster_facts(model: Model) -> list[str]:
     """Servers, classes, and the discipline."""
-    order = model.discipline or "first come, first served"
-    return [_size(units_of(model)), count(len(model.classes), "class", "classes"), order]
+    return [_size(units_of(model)), count(len(model.classes), "class", "classes"), ORDERS[model.order]]
 
 
 def _size(units: Mapping[str, float]) -> str:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 from loynes.estimate import Estimate
+from loynes.model.units import rate_shown_in, shown_in
 from loynes.results.table import shown
 
 NONE = "–"
@@ -20,6 +21,30 @@ def about(value: float, digits: int = 3) -> str:
             return f"{value / size:.{digits}g} {name}"
     rounded = float(f"{value:.{digits}g}")
     return f"{rounded:,.10g}".replace("-", "−") if abs(rounded) >= 1e-4 or rounded == 0 else f"{rounded:g}"
+
+
+def times(unit: str | None) -> Callable[[float], str]:
+    """What writes times that are in a unit: with the one they read best in; as plain numbers where none is named."""
+    if unit is None:
+        return about
+
+    def written(value: float) -> str:
+        factor, name = shown_in(value, unit)
+        return f"{about(value * factor)} {name}" if math.isfinite(value) else NONE
+
+    return written
+
+
+def rates(unit: str | None, digits: int = 3) -> Callable[[float], str]:
+    """The same of rates, in jobs."""
+
+    def written(value: float) -> str:
+        if unit is None or not math.isfinite(value):
+            return f"{about(value, digits)} jobs a unit of time"
+        factor, name = rate_shown_in(value, unit)
+        return f"{about(value * factor, digits)} jobs per {name}"
+
+    return written
 
 
 def percent(share: float, digits: int = 3) -> str:

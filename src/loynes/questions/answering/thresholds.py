@@ -15,6 +15,7 @@ from loynes.kernels.engine import whole_blocks
 from loynes.kernels.shape import usual_jobs
 from loynes.model import Model, Periodic
 from loynes.questions.answering.ending import after, allow, ended_by
+from loynes.results.quantity import rate_text
 from loynes.results.records.threshold import Threshold
 from loynes.stationary.backward import initial_length
 from loynes.threshold.bracket import bracket
@@ -210,13 +211,17 @@ def judged_rate(model: Model, rate: float | None, load: float | None, *, seed: i
 
     The exact threshold is taken where a formula or a small Markov chain gives it, and else the sampled one.
     """
+
+    def said(value: float, digits: int = 6) -> str:
+        return rate_text(value, model.time_unit, digits)
+
     if rate is not None and load is not None:
         raise UsageError("give a rate or a load, not both")
     if load is None:
         rate = stated_rate(model, rate)
         if rate >= model.ideal:
             raise UnstableError(
-                f"rate {rate:g} is unstable: {model.size} take less than {model.ideal:.6g} even unblocked"
+                f"rate {said(rate)} is unstable: {model.size} take less than {said(model.ideal)} even unblocked"
             )
     elif load >= 1:
         raise UnstableError(f"load {load:g} is unstable: it must be below 1, a fraction of the threshold")
@@ -230,7 +235,7 @@ def judged_rate(model: Model, rate: float | None, load: float | None, *, seed: i
         rate = load * value if load is not None else rate
         assert rate is not None
         if rate >= value:
-            raise UnstableError(f"rate {rate:g} is unstable: the threshold is {value:.10g} (exact: {source})")
+            raise UnstableError(f"rate {said(rate)} is unstable: the threshold is {said(value, 10)} (exact: {source})")
         return JudgedRate(rate, Estimate.exact(value), f"exact: {source}", warnings)
 
     def sampled(precision: float, max_jobs: float) -> Estimate:
@@ -247,12 +252,12 @@ def judged_rate(model: Model, rate: float | None, load: float | None, *, seed: i
         threshold = sampled(JUDGED_WITHIN, JUDGED_BY_JOBS)
         if threshold.low <= rate < threshold.high:
             threshold = sampled(JUDGED_NEARLY_WITHIN, JUDGED_NEARLY_BY_JOBS)
-    within = f"{threshold.estimate:.5g}, in [{threshold.low:.5g}, {threshold.high:.5g}]"
+    within = f"{said(threshold.estimate, 5)}, in [{said(threshold.low, 5)}, {said(threshold.high, 5)}]"
     if rate >= threshold.estimate:
         verdict = "is unstable" if rate >= threshold.high else "may be unstable"
-        raise UnstableError(f"rate {rate:g} {verdict}: the threshold is {within}")
+        raise UnstableError(f"rate {said(rate)} {verdict}: the threshold is {within}")
     if rate >= threshold.low:
-        warnings += (f"rate {rate:g} lies inside the threshold's own uncertainty ({within}): it may be unstable",)
+        warnings += (f"rate {said(rate)} lies inside the threshold's own uncertainty ({within}): it may be unstable",)
     return JudgedRate(rate, threshold, "sampled", warnings)
 
 
