@@ -358,7 +358,7 @@ def test_interrupted_run_goes_on(tmp_path: Path) -> None:
     assert f"go on with: loynes resume {tmp_path / 'run'}" in said
     assert (tmp_path / "run" / "result.json").exists()
     assert (tmp_path / "run" / "journal").is_dir()
-    assert "must be a duration such as 30s" in refused(2, "resume", str(tmp_path / "run"), "--time", "soon")
+    assert "a time is a number with a unit" in refused(2, "resume", str(tmp_path / "run"), "--time", "soon")
 
 
 def test_time(tmp_path: Path) -> None:

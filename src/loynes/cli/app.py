@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import shlex
+import signal
 import sys
 from typing import Annotated, Any
 
@@ -244,6 +245,10 @@ def reproduce(
         raise typer.Exit(1)
 
 
+# The exit code of a program that was interrupted, by custom.
+INTERRUPTED = 130
+
+
 def main(arguments: list[str] | None = None) -> object:
     """Run the command line; errors a user can cause become one line on standard error and an exit code."""
     from loynes.errors import LoynesError
@@ -254,6 +259,10 @@ def main(arguments: list[str] | None = None) -> object:
             stream.reconfigure(errors="replace")
     try:
         return app(args=arguments)
+    except SystemExit as end:
+        if end.code == INTERRUPTED and arguments is None:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # one more, while Python shuts down, changes nothing
+        raise
     except LoynesError as error:
         for line in str(error).splitlines():  # a model file may have several mistakes
             print(f"loynes: {line}", file=sys.stderr)

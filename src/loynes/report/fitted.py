@@ -28,7 +28,7 @@ def content(result: FittedModel) -> Content:
         charts=charts(result),
         grids=[
             *([Grid.of(result.candidates_summary, "Models that were tried")] if result.candidates else []),
-            Grid.of(result.summary, "Classes, in seconds", pinned=1),
+            Grid.of(result.summary, "Classes", pinned=1),
             Grid.of(result.arrivals_summary, "Arrivals", note=DISPERSION),
             *_skipped(result),
         ],
@@ -49,7 +49,7 @@ def _sentences(result: FittedModel) -> list[str]:
         off = "" if result.difference is None else f", {result.beside}"
         verdict = "inside the log's interval" if result.agrees else "outside the log's interval"
         sentences.append(f"In the model they wait {duration(model)}{off}: {verdict}.")
-    return [*sentences, f"Arrivals are {result.process}, run times {result.law}. Times are in seconds."]
+    return [*sentences, f"Arrivals are {result.process}, run times {result.law}."]
 
 
 def _tiles(result: FittedModel) -> list[Tile]:

@@ -100,7 +100,7 @@ def sensitivity_content(result: LogSensitivity) -> Content:
         kind="sensitivity",
         title=result.title,
         facts=[count(result.model.servers, "server"), f"under {result.policy}", count(result.days, "day")],
-        summary=[sentence(result.statement), "Times are in seconds."],
+        summary=[sentence(result.statement)],
         tiles=effects_tiles(result, result.confidence),
         charts=effects_charts(result, result.confidence),
         grids=[effects_grid(result)],

@@ -29,7 +29,7 @@ def content(result: Replay) -> Content:
         tiles=[*wait_tiles(result, result.system, None, duration), Tile("utilization", percent(busy))],
         charts=charts(result),
         grids=[
-            Grid.of(result.summary, "Waits by class, in seconds", pinned=1),
+            Grid.of(result.summary, "Waits by class", pinned=1),
             Grid.of(result.system_summary, "The cluster"),
             Grid.of(result.trace_summary, "What was read"),
         ],

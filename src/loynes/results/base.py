@@ -184,7 +184,7 @@ class Result:
             import polars
         except ImportError:
             raise UsageError("such data frames need polars: pip install polars") from None
-        numbers = self.tidy.numbers
+        numbers = self._with_unit(self.tidy)
         return polars.DataFrame(dict(zip(numbers.columns, numbers.cells, strict=True)), strict=False)
 
     def to_arrow(self) -> pyarrow.Table:

@@ -138,9 +138,16 @@ class FittedModel(Result):
     @property
     def summary(self) -> Table:
         """Classes, and their waits in the log and in the model."""
-        share = {c.label: (c.need_text, c.probability, c.service.mean, c.service.variation) for c in self.model.classes}
+        share = {
+            c.label: (c.need_text, c.probability, self.in_time(c.service.mean), c.service.variation)
+            for c in self.model.classes
+        }
         rows = [
-            (name, *share.get(name, ("", 1.0, self.model.mean_service, "")), log, self._modelled(name))
+            (
+                name,
+                *share.get(name, ("", 1.0, self.in_time(self.model.mean_service), "")),
+                *map(self.in_time, (log, self._modelled(name))),
+            )
             for name, log in self.replayed.items()
         ]
         columns = ("class", "need", "probability", "mean service", "cv", "mean wait, replayed", "mean wait, model")
@@ -193,8 +200,8 @@ class FittedModel(Result):
             lines.append(f"the model's mean wait is {self.beside}, {place} its interval")
         if self.doubt is not None:
             lines.append(
-                f"refitted to resamples of the log, its mean wait lies between {self.doubt.low:.4g} and "
-                f"{self.doubt.high:.4g} s ({100 * self.confidence:g}%)"
+                f"refitted to resamples of the log, its mean wait lies between {self.time_words(self.doubt.low)} "
+                f"and {self.time_words(self.doubt.high)} ({100 * self.confidence:g}%)"
             )
         if self.why:
             lines.append(self.why)
