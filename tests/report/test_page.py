@@ -27,7 +27,7 @@ from loynes.model import Model
 from loynes.report import page, write
 from loynes.report.content import PAGES, Cell
 from loynes.report.reproduce import again
-from loynes.report.words import about, between, cell, duration, listed, percent, step
+from loynes.report.words import about, between, duration, listed, percent, step
 from loynes.results.charts.measures import WAITS, everyone
 from loynes.results.charts.plan import verdict
 from loynes.results.charts.register import CHARTS, charts_of
@@ -290,7 +290,7 @@ def test_a_threshold(read: dict[str, Reader]) -> None:
 def test_samples(read: dict[str, Reader]) -> None:
     r, there = result_of("samples"), read["samples"]
     assert there.tiles["samples"] == "200"
-    assert there.tiles["limit"] == cell(r.threshold)
+    assert there.tiles["limit"] == about(r.threshold.estimate, 4)
     assert f"at most {r.certificate.distance.high:.2g}" in there.text
     parts = changed(r, parts=({"file": "part-00000.parquet", "samples": 200, "sha256": "ab"},), certificate=None)
     bare = Reader(page(parts))
@@ -431,9 +431,9 @@ def test_an_exact_answer(read: dict[str, Reader]) -> None:
 
 def test_a_fitted_model(read: dict[str, Reader]) -> None:
     r, there = result_of("fitted"), read["fitted"]
-    replayed = there.column("Classes, in seconds", "mean wait, replayed")
-    assert replayed == {name: shown(value) for name, value in r.replayed.items()}
-    modelled = there.column("Classes, in seconds", "mean wait, model")
+    replayed = there.column("Classes", "mean wait, replayed")
+    assert replayed == {name: str(r.in_time(value)) for name, value in r.replayed.items()}
+    modelled = there.column("Classes", "mean wait, model")
     assert modelled == {name: shown(value) for name, value in r.modelled.items()}
     assert there.tiles["mean wait of the log"] == duration(r.replayed["all jobs"].estimate)
     assert there.column("Arrivals", "value")["squared cv of gaps"] == shown(r.arrivals.gap_cv2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loynes.report.content import Content, Grid, Sure, Tile, page_for
-from loynes.report.waits import cluster_facts, how_of
+from loynes.report.waits import cluster_facts, how_of, rate_tile
 from loynes.report.words import about, rates, times
 from loynes.results.charts.check import charts
 from loynes.results.records.check import Check
@@ -15,13 +15,13 @@ EXACT = "Nothing was run: these figures follow from the model alone, and are exa
 def content(result: Check) -> Content:
     model = result.model
     tiles = [
-        Tile("limit without blocking", rates(model.time_unit, 4)(model.ideal), ""),
+        rate_tile("limit without blocking", model.ideal, model.time_unit),
         Tile("work of a job", times(model.time_unit)(model.work), f"{model.kinds[model.bottleneck]} x time"),
         Tile("mean service", times(model.time_unit)(model.mean_service), "" if model.time_unit else "units of time"),
     ]
     if result.threshold is not None:
         tiles.insert(
-            0, Tile("limit", rates(model.time_unit, 4)(result.threshold.value), f"exact: {result.threshold.source}")
+            0, rate_tile("limit", result.threshold.value, model.time_unit, detail=f"exact: {result.threshold.source}")
         )
     return Content(
         kind="check",

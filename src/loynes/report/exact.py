@@ -7,8 +7,8 @@ import math
 from loynes.estimate import Estimate
 from loynes.report.content import Cell, Content, Grid, Sure, Tile, page_for
 from loynes.report.threshold import capacity_tiles, sentences
-from loynes.report.waits import cluster_facts, how_of, unit_note
-from loynes.report.words import percent, rates, times
+from loynes.report.waits import cluster_facts, how_of, rate_tile, unit_note
+from loynes.report.words import percent, times
 from loynes.results.charts.exact import charts, losses
 from loynes.results.charts.measures import units_of
 from loynes.results.records.exact import Exact
@@ -47,7 +47,7 @@ def content(result: Exact) -> Content:
         ],
         tiles=[
             *first,
-            Tile("limit", rates(result.time_unit, 6)(result.threshold), ""),
+            rate_tile("limit", result.threshold, result.time_unit, 6),
             *capacity_tiles(result.utilization, kinds, result.model.ideal, result.time_unit),
         ],
         charts=charts(result),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from loynes.report.comparison import clear, size_of
-from loynes.report.content import Content, Grid, Sure, Tile, page_for
+from loynes.report.content import Content, Grid, Sure, page_for
 from loynes.report.simulation import BIAS, EVENTS
-from loynes.report.waits import cluster_facts, how_of, intervals, unit_note
+from loynes.report.waits import cluster_facts, how_of, intervals, rate_tile, unit_note
 from loynes.report.words import between, count, listed, percent, rates, times
 from loynes.results.charts.policies import charts
 from loynes.results.records.policies import PolicyComparison
@@ -22,9 +22,11 @@ def content(result: PolicyComparison) -> Content:
         f"Differences from {result.baseline} are taken on the same jobs, and known better than the waits themselves."
     )
     carried = [
-        Tile(
+        rate_tile(
             f"{name} can carry",
-            rates(result.time_unit)(limit.rate.estimate),
+            limit.rate,
+            result.time_unit,
+            3,
             f"{percent(limit.rate.estimate / result.ideal)} of the ideal",
         )
         for name, limit in result.limits.items()

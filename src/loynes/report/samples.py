@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from loynes.report.certificate import explained
 from loynes.report.content import Cell, Content, Grid, Tile, page_for
-from loynes.report.waits import cluster_facts, how_of
-from loynes.report.words import about, count, percent, rates, small
+from loynes.report.waits import cluster_facts, how_of, rate_tile
+from loynes.report.words import about, count, percent, small
 from loynes.results.charts.samples import charts
 from loynes.results.records.samples import SampleFile
 
@@ -22,7 +22,7 @@ def content(result: SampleFile) -> Content:
             Tile("samples", f"{result.samples:,}"),
             Tile("longest past", about(result.longest), "jobs"),
             Tile("jobs computed", about(result.jobs)),
-            Tile("limit", rates(result.time_unit, 4)(result.threshold.estimate), ""),
+            rate_tile("limit", result.threshold, result.time_unit),
         ],
         charts=charts(result),
         grids=[Grid("Files", ("file", "samples", "sha256"), rows)] if rows else [],

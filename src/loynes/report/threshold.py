@@ -6,8 +6,8 @@ import math
 
 from loynes.estimate import Estimate
 from loynes.report.content import Content, Grid, Sure, Tile, page_for
-from loynes.report.waits import cluster_facts, how_of, intervals, lost, tile
-from loynes.report.words import about, between, percent, rates
+from loynes.report.waits import cluster_facts, how_of, intervals, lost, rate_tile, tile
+from loynes.report.words import about, between, percent, rate_scale, rates
 from loynes.results.charts.measures import units_of
 from loynes.results.charts.threshold import charts, losses
 from loynes.results.records.threshold import Threshold
@@ -40,7 +40,7 @@ def content(result: Threshold) -> Content:
             result.threshold, result.ideal, kinds, units_of(result.model), result.confidence, result.time_unit
         ),
         tiles=[
-            *tile("limit", result.threshold, result.confidence, how=rates(result.time_unit, 4)),
+            *_limit(result),
             *capacity_tiles(result.max_utilization.estimate, kinds, result.ideal, result.time_unit),
         ],
         charts=charts(result),
@@ -56,6 +56,12 @@ def content(result: Threshold) -> Content:
             model=result.model,
         ),
     )
+
+
+def _limit(result: Threshold) -> list[Tile]:
+    factor, name = rate_scale(result.threshold.estimate, result.time_unit)
+    scaled = result.threshold.scaled(factor)
+    return tile("limit", scaled, result.confidence, name if result.time_unit else "", how=lambda x: about(x, 4))
 
 
 def sentences(
@@ -84,5 +90,5 @@ def capacity_tiles(utilization: float, kinds: dict[str, Estimate], ideal: float,
     return [
         Tile("largest utilization", percent(utilization)),
         *(Tile(f"{kind} lost when full", about(loss.estimate)) for kind, loss in kinds.items()),
-        Tile("without blocking", rates(time_unit, 4)(ideal), ""),
+        rate_tile("without blocking", ideal, time_unit),
     ]

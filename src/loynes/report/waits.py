@@ -9,7 +9,7 @@ from loynes.estimate import Estimate
 from loynes.estimators.measures import System, Waits
 from loynes.model.cluster import Model
 from loynes.report.content import Tile
-from loynes.report.words import about, between, count, duration, listed, percent
+from loynes.report.words import about, between, count, duration, listed, percent, rate_scale
 from loynes.results.base import ORDERS, Result
 from loynes.results.charts.measures import HasWaits, kinds_of, units_of
 
@@ -75,6 +75,12 @@ def tile(label: str, value: Estimate, confidence: float | None, unit: str = "", 
         return []
     ends = between(value, confidence, how).strip(" ()")
     return [Tile(label, how(value.estimate), " · ".join(text for text in (unit, ends) if text))]
+
+
+def rate_tile(label: str, rate: Estimate | float, time_unit: str | None, digits: int = 4, detail: str = "") -> Tile:
+    """A rate, and what it is a number of."""
+    factor, name = rate_scale(float(rate), time_unit)
+    return Tile(label, about(float(rate) * factor, digits), " · ".join(filter(None, (name, detail))))
 
 
 def wait_tiles(result: HasWaits, system: System, confidence: float | None, how: Write = about) -> list[Tile]:

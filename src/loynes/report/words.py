@@ -35,14 +35,20 @@ def times(unit: str | None) -> Callable[[float], str]:
     return written
 
 
+def rate_scale(value: float, unit: str | None) -> tuple[float, str]:
+    """By what a rate is multiplied to be read best, and what it is then a number of."""
+    if unit is None or not math.isfinite(value):
+        return 1.0, "jobs a unit of time"
+    factor, name = rate_shown_in(value, unit)
+    return factor, f"jobs per {name}"
+
+
 def rates(unit: str | None, digits: int = 3) -> Callable[[float], str]:
     """The same of rates, in jobs."""
 
     def written(value: float) -> str:
-        if unit is None or not math.isfinite(value):
-            return f"{about(value, digits)} jobs a unit of time"
-        factor, name = rate_shown_in(value, unit)
-        return f"{about(value * factor, digits)} jobs per {name}"
+        factor, name = rate_scale(value, unit)
+        return f"{about(value * factor, digits)} {name}"
 
     return written
 
