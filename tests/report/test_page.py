@@ -434,7 +434,7 @@ def test_a_fitted_model(read: dict[str, Reader]) -> None:
     replayed = there.column("Classes", "mean wait, replayed")
     assert replayed == {name: str(r.in_time(value)) for name, value in r.replayed.items()}
     modelled = there.column("Classes", "mean wait, model")
-    assert modelled == {name: shown(value) for name, value in r.modelled.items()}
+    assert modelled == {name: str(r.in_time(value)) for name, value in r.modelled.items()}
     assert there.tiles["mean wait of the log"] == duration(r.replayed["all jobs"].estimate)
     assert there.column("Arrivals", "value")["squared cv of gaps"] == shown(r.arrivals.gap_cv2)
     unstable = Reader(page(changed(r, modelled=None, why="the model is unstable")))
