@@ -114,7 +114,7 @@ def _read(source: str) -> Source:
             return Source(source, from_mjsre(text, path.stem, source), path.parent)
         if kind == "YAML":
             document, found = read_yaml(text)
-            lines = lambda: found  # noqa: E731
+            lines = partial(dict, found)
         else:
             document = json.loads(text) if kind == "JSON" else tomllib.loads(text)
             whole = copy.deepcopy(document)

@@ -74,12 +74,16 @@ class Hint(NamedTuple):
     another: bool = False
 
 
+# The records of lists.
+LISTED: dict[str, type[Record]] = {"classes": JobClass, "scenario": Change}
+
+
 def record_at(parts: Place) -> type[Record] | None:
     """The record at this place, as pydantic writes places: with the names of laws and processes in them."""
     if not parts:
         return Model
     if len(parts) > 1 and isinstance(parts[-1], int):
-        return {"classes": JobClass, "scenario": Change}.get(str(parts[-2]))  # type: ignore[dict-item]
+        return LISTED.get(str(parts[-2]))
     return LAWS.get(str(parts[-1])) or _processes().get(str(parts[-1]))
 
 

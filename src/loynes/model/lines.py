@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Iterator
 
@@ -51,7 +52,7 @@ def _places(value: object, place: Place = ()) -> Iterator[Place]:
         yield from _places(one, (*place, key))
 
 
-class _Reader:
+class _Reader(ABC):
     """Goes through a text from value to value. Tables in braces and lists in brackets are alike in both formats."""
 
     def __init__(self, text: str) -> None:
@@ -59,13 +60,13 @@ class _Reader:
         self.lines: Lines = {}
         self._breaks = [match.start() for match in re.finditer("\n", text)]
 
+    @abstractmethod
     def document(self) -> None:
         """Fill `lines`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def key(self) -> list[str]:
         """The parts of the key that begins here."""
-        raise NotImplementedError
 
     @property
     def line(self) -> int:

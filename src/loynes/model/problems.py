@@ -237,11 +237,12 @@ def _described(error: ErrorDetails, path: str) -> str:
 def _without_tag(place: Place, table: object) -> Problem:
     """A law that does not say which, or says it by another word."""
     if isinstance(table, dict):
-        word = next((str(key) for key in table if meant_by(str(key).lower(), place[-1:]) == place[-1]), "")  # type: ignore[arg-type]
+        tag = str(place[-1])
+        word = next((str(key) for key in table if meant_by(str(key).lower(), [tag]) == tag), "")
         if word:
             where = (*place[:-1], word)
-            text = f"{path_text(where)}: is not a known key; did you mean `{place[-1]}`?"
-            return Problem(where, text, kind="unknown", renamed=str(place[-1]))
+            text = f"{path_text(where)}: is not a known key; did you mean `{tag}`?"
+            return Problem(where, text, kind="unknown", renamed=tag)
     return Problem(place, f"{path_text(place)}: is missing", kind="missing")
 
 

@@ -69,13 +69,8 @@ probability = {probability}
 # {{ law = "deterministic", value = "10 min" }} are jobs that are all alike. More laws: docs/models.md
 service = {service}
 """
-NEXT_CLASS = """
-[[classes]]
-name = {name}
-need = {need}
-probability = {probability}
-service = {service}
-"""
+# The same without comments, for the classes that follow.
+NEXT_CLASS = "".join(line for line in FIRST_CLASS.splitlines(keepends=True) if not line.startswith("#"))
 
 
 def starting_text(path: str, name: str, servers: int, jobs_per_hour: float, kinds: Sequence[JobKind]) -> str:

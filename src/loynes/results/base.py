@@ -160,7 +160,8 @@ class Result:
         if self.time_unit is not None:
             data["time_unit"] = self.time_unit
         data |= {name: getattr(self, name) for name in self.derived}
-        return _plain(data, (*self.optional, "stopped"))  # type: ignore[no-any-return]
+        plain: dict[str, Any] = _plain(data, (*self.optional, "stopped"))
+        return plain
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:

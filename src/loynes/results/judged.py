@@ -7,11 +7,12 @@ known from one side only, nothing is claimed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from loynes.estimate import Estimate
+from loynes.results.base import Result
 from loynes.results.table import Table
 
 Met = Literal["yes", "no", "unsure"]
@@ -30,10 +31,20 @@ class Judged:
     unit: str = ""  # of the quantity: time, probability, ...
 
 
-def judged_table(objectives: Iterable[Judged], shown: Callable[[Estimate, str], object]) -> Table:
-    """A row an objective; `shown` makes a cell of a value in a unit."""
-    rows = tuple((one.text, one.quantity, shown(one.value, one.unit), one.met) for one in objectives)
-    return Table("objectives", ("objective", "quantity", "value", "met"), rows, ("quantity",))
+class WithObjectives(Result):
+    """A result that says of objectives whether they are met."""
+
+    objectives: tuple[Judged, ...]
+
+    @property
+    def objectives_summary(self) -> Table:
+        """A row an objective."""
+        rows = tuple((one.text, one.quantity, self.in_unit(one.value, one.unit), one.met) for one in self.objectives)
+        return Table("objectives", ("objective", "quantity", "value", "met"), rows, ("quantity",))
+
+    @property
+    def unmet(self) -> str:
+        return unmet_words(self.objectives)
 
 
 def unmet_words(objectives: Iterable[Judged]) -> str:

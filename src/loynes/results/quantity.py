@@ -85,11 +85,3 @@ def rate_text(value: float, unit: str | None, digits: int = 6) -> str:
         return f"{value:.{digits}g}"
     factor, name = rate_shown_in(value, unit)
     return f"{value * factor:.{digits}g} per {name}"
-
-
-def common_scale(values: list[float], unit: str | None) -> tuple[float, str]:
-    """One unit for all numbers of an axis: by what they are multiplied, and its name; as they are without a unit."""
-    if unit is None:
-        return 1.0, UNNAMED
-    finite = [abs(value) for value in values if math.isfinite(value)]
-    return shown_in(max(finite, default=0.0), unit)

@@ -15,7 +15,19 @@ from loynes.errors import UsageError
 from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS
 from loynes.results.base import Result
-from loynes.results.charts.chart import SHOWN_AT_FIRST, Bar, Chart, Lines, Parts, Place, Row, Rows, Steps, decades
+from loynes.results.charts.chart import (
+    SHOWN_AT_FIRST,
+    Bar,
+    Bound,
+    Chart,
+    Lines,
+    Parts,
+    Place,
+    Row,
+    Rows,
+    Steps,
+    decades,
+)
 from loynes.results.charts.register import charts_of
 from loynes.results.files import whole_file
 from loynes.results.paths import in_words
@@ -172,12 +184,7 @@ def _rows(chart: Rows, ax: Axes) -> None:
     else:
         ax.set_ylim(0.0, 1.06 * ax.get_ylim()[1])
     if chart.bound is not None:
-        low, high = ax.get_ylim()
-        high = max(high, 1.15 * chart.bound)
-        ax.axhline(chart.bound, color="black", linewidth=0.9, linestyle=DASHED)
-        ends = (chart.bound, high) if chart.at_least else (low, chart.bound)
-        ax.axhspan(*ends, color=NAMED["allowed"], alpha=0.07, linewidth=0)
-        ax.set_ylim(low, high)
+        _bound(ax, Bound(chart.bound, chart.at_least))
     ax.set_ylabel(chart.axis)
     _title(ax, chart.picture_title)
     if len(measures) > 1 and ax.containers:
@@ -267,12 +274,7 @@ def _lines(chart: Lines, ax: Axes) -> None:
             ax.axvline(limit.at, color=colour, linewidth=0.9, linestyle=DASHED)
     bound = chart.bounds[chart.first[0]] if chart.bounds else None
     if bound is not None:
-        low, high = ax.get_ylim()
-        high = max(high, 1.15 * bound.at)
-        ax.axhline(bound.at, color="black", linewidth=0.9, linestyle=DASHED)
-        ends = (bound.at, high) if bound.at_least else (low, bound.at)
-        ax.axhspan(*ends, color=NAMED["allowed"], alpha=0.07, linewidth=0)
-        ax.set_ylim(low, high)
+        _bound(ax, bound)
     for number, span in enumerate(chart.spans):
         ax.axvspan(span.since, span.until, color=COLOURS[2 + number % 5], alpha=0.12, linewidth=0, label=span.label)
     if words:
@@ -395,6 +397,16 @@ def _steps(chart: Steps, ax: Axes) -> None:
         ax.set_ylabel(panel.unit if len(panel.series) > 1 else panel.series[0].label)
     both[0].set_xlabel(chart.axis)
     _legend_above(chart.picture_title, *both)
+
+
+def _bound(ax: Axes, bound: Bound) -> None:
+    """The bound of an objective, and the side of it that is good."""
+    low, high = ax.get_ylim()
+    high = max(high, 1.15 * bound.at)
+    ax.axhline(bound.at, color="black", linewidth=0.9, linestyle=DASHED)
+    ends = (bound.at, high) if bound.at_least else (low, bound.at)
+    ax.axhspan(*ends, color=NAMED["allowed"], alpha=0.07, linewidth=0)
+    ax.set_ylim(low, high)
 
 
 def _title(ax: Axes, text: str) -> None:

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS, System, Waits
-from loynes.results.base import Result, SavedModel, how_sure
-from loynes.results.judged import Judged, judged_table, unmet_words
+from loynes.results.base import SavedModel, how_sure
+from loynes.results.judged import Judged, WithObjectives
 from loynes.results.table import Table
 from loynes.results.tables import everyone, figures_of, system_table, tidy_table, wait_columns, wait_spare
 from loynes.results.tails import Tails
@@ -16,7 +16,7 @@ from loynes.stationary.certificate import Certificate
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Evaluation(Result):
+class Evaluation(WithObjectives):
     command: ClassVar[str] = "evaluate"
     derived: ClassVar[tuple[str, ...]] = ("load",)
 
@@ -100,14 +100,6 @@ class Evaluation(Result):
     @property
     def tidy(self) -> Table:
         return tidy_table(f"{self.model.label}: every metric", self.overall, self.classes, self.system, self.tails)
-
-    @property
-    def objectives_summary(self) -> Table:
-        return judged_table(self.objectives, self.in_unit)
-
-    @property
-    def unmet(self) -> str:
-        return unmet_words(self.objectives)
 
     @property
     def tables(self) -> list[Table]:

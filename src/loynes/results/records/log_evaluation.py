@@ -8,20 +8,17 @@ from typing import Any, ClassVar
 
 from loynes.estimate import Estimate
 from loynes.estimators.measures import Measures, System, Waits
-from loynes.results.base import Result, how_sure
-from loynes.results.judged import Judged, judged_table, unmet_words
+from loynes.results.base import how_sure
+from loynes.results.judged import Judged, WithObjectives
 from loynes.results.quantity import LOG_UNIT
 from loynes.results.records.replay import Log
 from loynes.results.table import Table
 from loynes.results.tables import TIDY, everyone, in_words, shown_metrics, system_table, tidy_table
 from loynes.results.times import unit_of
 
-# Columns of the table that are times.
-TIMES = ("mean wait", "p50", "p95", "p99", "mean response")
-
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class LogEvaluation(Result):
+class LogEvaluation(WithObjectives):
     """Averages over resamples of a log. Intervals are those of the data; `sampling` has the Monte Carlo ones."""
 
     command: ClassVar[str] = "evaluate-log"
@@ -100,15 +97,9 @@ class LogEvaluation(Result):
         rows = tuple((name, *(x / size for x in vars(one.wait.mean).values())) for name, one in values.items())
         return Table(f"how sure the mean wait is ({unit})", ("interval", "mean wait", "low", "high"), rows, ())
 
-    @property
-    def objectives_summary(self) -> Table:
-        return judged_table(
-            self.objectives, lambda value, unit: interval_text(value, self.unit[0] if unit == "time" else 1.0)
-        )
-
-    @property
-    def unmet(self) -> str:
-        return unmet_words(self.objectives)
+    def in_unit(self, value: object, unit: str) -> object:
+        """With both ends, in the unit that waits are shown in."""
+        return interval_text(value, self.unit[0] if unit == "time" else 1.0) if isinstance(value, Estimate) else value
 
     @property
     def tables(self) -> list[Table]:

@@ -7,15 +7,15 @@ from typing import Any, ClassVar
 
 from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS, Moment, System, Waits
-from loynes.results.base import Result, SavedModel, how_sure
-from loynes.results.judged import Judged, judged_table, unmet_words
+from loynes.results.base import SavedModel, how_sure
+from loynes.results.judged import Judged, WithObjectives
 from loynes.results.table import Table
 from loynes.results.tables import TIDY, everyone, shown_percentiles, system_table, tidy_rows, tidy_table, wait_columns
 from loynes.results.tails import Tails
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Simulation(Result):
+class Simulation(WithObjectives):
     """Averages over independent replicas, without a certificate: what bias a burn-in leaves is not bounded."""
 
     command: ClassVar[str] = "simulate"
@@ -85,14 +85,6 @@ class Simulation(Result):
             (c.label, self.in_time(c.since), "for ever" if c.until is None else self.in_time(c.until)) for c in changes
         )
         return Table("scenario", ("change", "from", "until"), rows)
-
-    @property
-    def objectives_summary(self) -> Table:
-        return judged_table(self.objectives, self.in_unit)
-
-    @property
-    def unmet(self) -> str:
-        return unmet_words(self.objectives)
 
     @property
     def tables(self) -> list[Table]:
