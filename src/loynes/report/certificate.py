@@ -6,8 +6,9 @@ import math
 
 from loynes.report.content import Cell, Content, Grid, Sure, Tile, page_for
 from loynes.report.waits import cluster_facts, how_of, intervals
-from loynes.report.words import about, count, percent, sentence, small
+from loynes.report.words import about, count, percent, sentence, small, times
 from loynes.results.charts.certified import charts, tail
+from loynes.results.quantity import quantity
 from loynes.results.records.certified import Certified
 from loynes.results.records.evaluation import Evaluation
 from loynes.stationary.certificate import Certificate
@@ -32,22 +33,22 @@ ASSUMED = (
 TAILS = (1e-2, 1e-3, 1e-4, 1e-6)
 
 
-def explained(certificate: Certificate | None, why: str, method: str, *more: str) -> Sure:
+def explained(certificate: Certificate | None, why: str, method: str, time_unit: str | None, *more: str) -> Sure:
     """Of an evaluation, or of samples; `why` there is no certificate."""
     if certificate is None:
         why = why or "the method used does not give one"
         return Sure([f"There is no certificate: {why}.", LOWER, *more])
-    return Sure([PERFECT if method == "perfect" else BOUNDED, *more], terms(certificate))
+    return Sure([PERFECT if method == "perfect" else BOUNDED, *more], terms(certificate, time_unit))
 
 
-def terms(certificate: Certificate) -> list[tuple[str, str, str]]:
+def terms(certificate: Certificate, time_unit: str | None) -> list[tuple[str, str, str]]:
     """Term, value, meaning."""
     c = certificate
-    half = f", so half as likely every {about(math.log(2.0) / c.theta)} units of time" if c.theta > 0 else ""
+    half = f", so half as likely every {_time(math.log(2.0) / c.theta, time_unit)}" if c.theta > 0 else ""
     rows = [
         (
             "theta",
-            f"{c.theta:.6g}",
+            str(quantity(c.theta, "1/time", time_unit)) if time_unit else f"{c.theta:.6g}",
             f"How fast large workloads become unlikely: the chance of more than x falls like exp(−theta x){half}.",
         ),
         (
@@ -127,16 +128,18 @@ def of_several(evaluations: list[Evaluation]) -> Sure:
 @page_for(Certified)
 def content(result: Certified) -> Content:
     c = result.certificate
-    text = " ".join(str(result).splitlines())
+    text = " ".join(result.footer.splitlines())
     return Content(
         kind="certify",
         title=f"{result.model.label}: what bounds the workload from above",
-        facts=[*cluster_facts(result.model), f"rate {result.rate:.6g}", f"load {percent(result.load)}"],
+        facts=[*cluster_facts(result.model), f"rate {result.rate_words(result.rate)}", f"load {percent(result.load)}"],
         summary=[sentence(part) for part in text.split(". ")] if c else [f"There is no certificate: {result.why}."],
-        tiles=[] if c is None else _tiles(c),
+        tiles=[] if c is None else _tiles(c, result.time_unit),
         charts=charts(result),
-        grids=[Grid.of(result.summary, "Figures"), *([] if c is None else [_quantiles(c)])],
-        sure=Sure([LOWER]) if c is None else Sure([ASSUMED.format(sure=c.sure, moments=_moments(c))], terms(c)),
+        grids=[Grid.of(result.summary, "Figures"), *([] if c is None else [_quantiles(c, result.time_unit)])],
+        sure=Sure([LOWER])
+        if c is None
+        else Sure([ASSUMED.format(sure=c.sure, moments=_moments(c))], terms(c, result.time_unit)),
         models=[(result.model.label, result.model)],
         how=how_of(result, model=result.model),
     )
@@ -149,15 +152,21 @@ def _levels(certificate: Certificate) -> tuple[str, list[tuple[float, float]]]:
     return "Z" if c.flat else "V", levels
 
 
-def _tiles(certificate: Certificate) -> list[Tile]:
+def _time(value: float, time_unit: str | None) -> str:
+    return times(time_unit)(value) + ("" if time_unit else " units of time")
+
+
+def _tiles(certificate: Certificate, time_unit: str | None) -> list[Tile]:
     name, levels = _levels(certificate)
+    per = f"per {time_unit.removesuffix('s')} · " if time_unit else ""
+    detail = "" if time_unit else "units of time"
     return [
-        Tile("theta", f"{certificate.theta:.4g}", "decay of the bound"),
-        *(Tile(f"{name}, but for a chance of {p:g}", f"≤ {about(x)}", "units of time") for p, x in levels[:2]),
+        Tile("theta", f"{certificate.theta:.4g}", f"{per}decay of the bound"),
+        *(Tile(f"{name}, but for a chance of {p:g}", f"≤ {times(time_unit)(x)}", detail) for p, x in levels[:2]),
     ]
 
 
-def _quantiles(certificate: Certificate) -> Grid:
+def _quantiles(certificate: Certificate, time_unit: str | None) -> Grid:
     name, levels = _levels(certificate)
-    rows = [[Cell.of(x), Cell.of(tail(certificate, x))] for _, x in levels]
+    rows = [[Cell.of(quantity(x, "time", time_unit)), Cell.of(tail(certificate, x))] for _, x in levels]
     return Grid("The bound", (name, "chance of more, at most"), rows)

@@ -26,7 +26,7 @@ def content(result: Check) -> Content:
     return Content(
         kind="check",
         title=f"{model.label}: the model",
-        facts=[*cluster_facts(model), *([] if model.rate is None else [f"rate {model.rate:.6g}"])],
+        facts=[*cluster_facts(model), *([] if model.rate is None else [f"rate {result.rate_words(model.rate)}"])],
         summary=_sentences(result),
         tiles=tiles,
         charts=charts(result),

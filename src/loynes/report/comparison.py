@@ -7,6 +7,7 @@ import math
 from loynes.estimate import Estimate
 from loynes.estimators.metrics import metric
 from loynes.model.cluster import Model
+from loynes.model.units import shown_in
 from loynes.report.certificate import of_several
 from loynes.report.content import Cell, Content, Grid, Tile, page_for
 from loynes.report.waits import how_of, unit_note
@@ -116,8 +117,14 @@ def _tiles(result: Comparison) -> list[Tile]:
     ]
     tiles = []
     for name, (before, after), change in changes:
+        unit = ""
+        if result.time_unit is not None and metric(name).unit == "time":
+            factor, unit = shown_in(change.estimate, result.time_unit)
+            before, after, change = (one.scaled(factor) for one in (before, after, change))
         value, detail = step(before.estimate, after.estimate, change.estimate)
-        tiles.append(Tile(f"{metric(name).label}: change", value, detail))
+        tiles.append(
+            Tile(f"{metric(name).label}: change", f"{value} {unit}".strip(), f"{detail} {unit}" if detail else "")
+        )
     return tiles
 
 

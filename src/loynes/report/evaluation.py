@@ -42,6 +42,7 @@ def content(result: Evaluation) -> Content:
             result.certificate,
             result.why,
             result.method,
+            result.time_unit,
             intervals(result.confidence, result.replicas),
             *([f"Pairs of chains still apart: {result.between}."] if result.between else []),
             *([f"{WITHOUT_VARIANCE} {sentence(f'they are {result.cut}')}"] if result.cut else []),

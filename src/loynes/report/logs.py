@@ -69,7 +69,11 @@ def plan_content(result: LogPlan) -> Content:
         tiles=[
             Tile(result.vary, f"{result.answer:,.6g}", f"with probability {about(result.at_answer)}"),
             *(
-                Tile(goal.text, about(goal.value.estimate), f"met with probability {about(goal.probability)}")
+                Tile(
+                    goal.text,
+                    (duration if goal.unit == "time" else about)(goal.value.estimate),
+                    f"met with probability {about(goal.probability)}",
+                )
                 for goal in result.objectives[:3]
             ),
         ],

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from loynes.report.certificate import of_several
 from loynes.report.content import Cell, Content, Grid, Tile, page_for
-from loynes.report.waits import cluster_facts, how_of, losses, typical, unit_note
+from loynes.report.waits import cluster_facts, how_of, losses, rate_tile, typical, unit_note
 from loynes.report.words import about, between, percent, sentence, times
 from loynes.results.charts.measures import units_of
 from loynes.results.charts.plan import charts, places, value_of, verdict
@@ -28,7 +28,7 @@ def content(result: Plan) -> Content:
         facts=[*cluster_facts(result.model)[1:], *rate],
         summary=_sentences(result),
         tiles=[
-            Tile(result.noun, f"{result.answer:,.6g}", "meets every objective"),
+            _answer(result),
             *(
                 Tile(goal.text, _how(result, goal)(goal.meets.estimate), verdict(goal, goal.meets))
                 for goal in result.objectives[:3]
@@ -66,6 +66,12 @@ def _sentences(result: Plan) -> list[str]:
     return [*sentences, *unit_note(result)]
 
 
+def _answer(result: Plan) -> Tile:
+    if result.vary == "rate":
+        return rate_tile("rate", result.answer, result.time_unit, 6, "meets every objective")
+    return Tile(result.noun, f"{result.answer:,.6g}", "meets every objective")
+
+
 def _how(result: Plan, goal: Goal) -> Callable[[float], str]:
     """What writes an objective's quantity."""
     return times(result.time_unit) if goal.unit == "time" else about
@@ -82,10 +88,18 @@ def _grid(result: Plan) -> Grid:
         for goal in result.objectives:
             value = value_of(goal, place)
             judged = "" if value is None else f", {verdict(goal, value)}"
-            shown = Cell.of(value)
+            shown = Cell.of(result.in_unit(value, goal.unit))
             cells.append(Cell(shown.text + judged, shown.value, shown.ends))
-        more = [None, None] if there is None else [there.overall.wait.mean, there.system.hol_loss]
+        more = [None, None] if there is None else [result.in_time(there.overall.wait.mean), there.system.hol_loss]
         met = "no" if place == "beside the answer" else "yes"
-        rows.append([Cell.of(at), *cells, *map(Cell.of, more), Cell(met), Cell(place)])
+        rows.append(
+            [
+                Cell.of(result.in_rate(at) if result.vary == "rate" else at),
+                *cells,
+                *map(Cell.of, more),
+                Cell(met),
+                Cell(place),
+            ]
+        )
     columns = (result.noun, *(goal.text for goal in result.objectives), "mean wait", "HOL loss", "all met", "place")
     return Grid("At the answer and beside it", columns, rows)

@@ -16,7 +16,7 @@ def content(result: SampleFile) -> Content:
     return Content(
         kind="sample",
         title=f"{result.model.label}: samples of the workload",
-        facts=[*cluster_facts(result.model), f"rate {result.rate:.6g}", f"load {percent(result.load)}"],
+        facts=[*cluster_facts(result.model), f"rate {result.rate_words(result.rate)}", f"load {percent(result.load)}"],
         summary=_sentences(result),
         tiles=[
             Tile("samples", f"{result.samples:,}"),
@@ -26,7 +26,7 @@ def content(result: SampleFile) -> Content:
         ],
         charts=charts(result),
         grids=[Grid("Files", ("file", "samples", "sha256"), rows)] if rows else [],
-        sure=explained(result.certificate, result.why, result.method),
+        sure=explained(result.certificate, result.why, result.method, result.time_unit),
         models=[(result.model.label, result.model)],
         how=how_of(result, method=result.method, jobs=result.jobs, model=result.model),
     )

@@ -30,7 +30,7 @@ def content(result: Sensitivity) -> Content:
     return Content(
         kind="sensitivity",
         title=result.title,
-        facts=[*([] if model is None else cluster_facts(model)), f"rate {result.rate:.6g}"],
+        facts=[*([] if model is None else cluster_facts(model)), f"rate {result.rate_words(result.rate)}"],
         summary=_sentences(result),
         tiles=effects_tiles(result, result.confidence),
         charts=charts(result, result.confidence),

@@ -37,12 +37,14 @@ def content(result: Sweep) -> Content:
     )
 
 
-def _named(point: Point) -> str:
-    return ", ".join(f"{in_words(name)} {_text(value)}" for name, value in point.config.items())
+def _named(result: Sweep, point: Point) -> str:
+    return ", ".join(f"{in_words(name)} {_text(result, name, value)}" for name, value in point.config.items())
 
 
-def _text(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float | int) else str(value)
+def _text(result: Sweep, name: str, value: object) -> str:
+    if not isinstance(value, float | int):
+        return str(value)
+    return result.rate_words(value) if name == "rate" else f"{value:g}"
 
 
 def _ranked(answers: list[tuple[Point, Evaluation]]) -> list[tuple[float, Point]]:
@@ -72,8 +74,9 @@ def _sentences(result: Sweep, answers: list[tuple[Point, Evaluation]]) -> list[s
 def _varied(result: Sweep, name: str) -> str:
     values = [point.config[name] for point in result.points]
     if all(isinstance(value, float | int) for value in values):
-        return f"{in_words(name)} from {min(values):g} to {max(values):g}"
-    return f"{in_words(name)} ({listed(sorted({_text(value) for value in values}), 6)})"
+        least, most = (_text(result, name, pick(values)) for pick in (min, max))
+        return f"{in_words(name)} from {least} to {most}"
+    return f"{in_words(name)} ({listed(sorted({_text(result, name, value) for value in values}), 6)})"
 
 
 def _moves(result: Sweep, answers: list[tuple[Point, Evaluation]]) -> list[str]:
@@ -84,7 +87,7 @@ def _moves(result: Sweep, answers: list[tuple[Point, Evaluation]]) -> list[str]:
         ordered = sorted(answers, key=lambda pair: float(pair[0].config[name]))
         (low, first), (high, last) = ordered[0], ordered[-1]
         how = times(result.time_unit)
-        where = f" between {_named(low)} and {_named(high)}"
+        where = f" between {_named(result, low)} and {_named(result, high)}"
         return [
             *_grows("The mean wait", first.overall.wait.mean.estimate, last.overall.wait.mean.estimate, where, how),
             *_grows("HOL loss", first.system.hol_loss.estimate, last.system.hol_loss.estimate, " servers"),
@@ -92,7 +95,7 @@ def _moves(result: Sweep, answers: list[tuple[Point, Evaluation]]) -> list[str]:
     if not ranked:
         return []
     how = times(result.time_unit)
-    least, most = (f"{how(mean)} ({_named(point)})" for mean, point in (ranked[0], ranked[-1]))
+    least, most = (f"{how(mean)} ({_named(result, point)})" for mean, point in (ranked[0], ranked[-1]))
     return [f"The mean wait lies between {least} and {most}."]
 
 
@@ -106,7 +109,7 @@ def _tiles(result: Sweep, answers: list[tuple[Point, Evaluation]]) -> list[Tile]
     of = "" if len(answers) == len(result.points) else f"of {len(result.points):,}"
     ranked = _ranked(answers)
     ends = (("shortest mean wait", ranked[0]), ("longest mean wait", ranked[-1])) if ranked else ()
-    waits = [Tile(label, times(result.time_unit)(wait), f"at {_named(point)}") for label, (wait, point) in ends]
+    waits = [Tile(label, times(result.time_unit)(wait), f"at {_named(result, point)}") for label, (wait, point) in ends]
     return [Tile("points", f"{len(answers):,}", of), *waits]
 
 
@@ -118,12 +121,17 @@ def _grid(result: Sweep) -> Grid:
     rows = []
     for point in result.points:
         answer = point.result
-        config = [Cell.of(v if isinstance(v, float | int | str) else str(v)) for v in point.config.values()]
+        config = [
+            Cell.of(result.in_rate(v) if n == "rate" else v if isinstance(v, float | int | str) else str(v))
+            for n, v in point.config.items()
+        ]
         if answer is None:
             rows.append([*config, *(Cell.of(None) for _ in (*rest, *shown)), Cell(point.why)])
             continue
-        numbers = [Cell.of({"rate": answer.rate, "load": answer.load}[name]) for name in rest]
-        metrics = [Cell.of(m.get(answer.overall if m.of == "class" else answer.system)) for m in shown]
+        numbers = [Cell.of({"rate": result.in_rate(answer.rate), "load": answer.load}[name]) for name in rest]
+        metrics = [
+            Cell.of(result.in_unit(m.get(answer.overall if m.of == "class" else answer.system), m.unit)) for m in shown
+        ]
         note = "lower bound" if answer.certificate is None else "certified"
         rows.append([*config, *numbers, *metrics, Cell(note)])
     columns = (*map(in_words, result.vary), *rest, *(_head(m) for m in shown), "note")

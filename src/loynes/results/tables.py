@@ -72,10 +72,16 @@ def tidy_rows(values: Iterable[tuple[str, str, Estimate]]) -> list[tuple[Any, ..
 
 def figures_of(certificate: Certificate, time_unit: str | None) -> list[tuple[str, Any]]:
     """Quantity and value of a certificate, with units where there are some."""
-    return [
-        (name, quantity(value, "1/time", time_unit) if name.startswith("theta") else value)
-        for name, value in certificate.figures
-    ]
+    figures = dict(certificate.figures)
+    if time_unit is not None:
+        kinds = {"theta": "1/time", "time set aside": "time"}
+        for name, value in figures.items():
+            kind = next((kind for start, kind in kinds.items() if name.startswith(start)), "")
+            figures[name] = quantity(value, kind, time_unit)
+        if certificate.long is not None:
+            from_ = (f"{c} {time_text(t, time_unit)}" for c, t in certificate.long.thresholds.items())
+            figures["services are long from"] = ", ".join(from_)
+    return list(figures.items())
 
 
 def system_table(system: System, *more: tuple[str, Any]) -> Table:

@@ -91,6 +91,10 @@ def fitted_to(trace: Trace, name: str, servers: int, classes: int, law: str, des
     )
 
 
+# The targets that are times.
+UNITS = {"mean wait": "time", "p95 of waits": "time"}
+
+
 @dataclass(frozen=True)
 class HeldOut:
     """The second half of a log: what a model must reproduce, with the intervals that it leaves."""
@@ -106,13 +110,15 @@ class HeldOut:
         rate = self.work / model.works[0]
         if self.work >= FULL * self.servers:
             full = Estimate(np.inf, np.inf, np.inf)
-            return tuple(CheckedMetric(name, target, full, False) for name, target in self.targets.items())
+            return tuple(
+                CheckedMetric(name, target, full, False, UNITS.get(name, "")) for name, target in self.targets.items()
+            )
         runs = [_shown(model, rate, self.order, self.trace.span, seed, k) for k in range(REPLICAS)]
         values = [
             mean_of(np.array(column), CONFIDENCE) for column in zip(*(vars(one).values() for one in runs), strict=True)
         ]
         return tuple(
-            CheckedMetric(name, target, value, bool(target.low <= value.estimate <= target.high))
+            CheckedMetric(name, target, value, bool(target.low <= value.estimate <= target.high), UNITS.get(name, ""))
             for (name, target), value in zip(self.targets.items(), values, strict=True)
         )
 

@@ -6,6 +6,7 @@ import math
 
 from loynes.estimate import Estimate
 from loynes.results.charts.chart import Chart, Lines, Place
+from loynes.results.charts.measures import time_axis
 from loynes.results.charts.register import charts_for
 from loynes.results.records.certified import Certified
 from loynes.stationary.certificate import Certificate
@@ -36,6 +37,8 @@ def bound(certificate: Certificate) -> list[Chart]:
             picture_title=f"A bound of the workload's tail: {text}",
             note=(LEVEL if certificate.flat else QUEUE) + ("" if certificate.long is None else LONG),
             vary=("x",),
+            labels=(time_axis("x"),),
+            across="time",
             measures=(f"P({what} > x), at most",),
             series=("bound",),
             points=tuple(Place((x,), ((Estimate.exact(tail(certificate, x)),),)) for x in points),

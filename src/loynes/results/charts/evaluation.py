@@ -14,7 +14,7 @@ from loynes.results.records.evaluation import Evaluation
 @charts_for(Evaluation)
 def charts(result: Evaluation) -> list[Chart]:
     how = f"{result.load:.0%} of the threshold"
-    title = f"{result.model.label}, rate {result.rate:.4g} ({how})"
+    title = f"{result.model.label}, rate {result.rate_words(result.rate, 4)} ({how})"
     return [
         waits(result, title, result.confidence),
         *tail_chart(result.tails, title, result.confidence),

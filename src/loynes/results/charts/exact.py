@@ -21,10 +21,14 @@ def charts(result: Exact) -> list[Chart]:
         picture_title=f"{result.model.label}: {full[0].lower()}{full[1:]}",
         bars=full_use(units_of(result.model), losses(result)),
     )
-    title = f"{result.model.label}, rate {result.rate or 0.0:.4g}, exact"
+    title = f"{_at(result)}, exact"
     tails = tail_chart(result.tails, title)
     by_class: list[Chart] = [] if result.overall is None else [_waits(result), *tails, *_percentiles(result)]
     return [*by_class, saturated, limit(Estimate.exact(result.threshold), result.model.ideal)]
+
+
+def _at(result: Exact) -> str:
+    return f"{result.model.label}, rate {result.rate_words(result.rate or 0.0, 4)}"
 
 
 def losses(result: Exact) -> dict[str, Estimate]:
@@ -39,7 +43,7 @@ def _waits(result: Exact) -> Rows:
     return Rows(
         title="Mean waits by class",
         about="waits",
-        picture_title=f"{result.model.label}, rate {result.rate:.4g}, exact",
+        picture_title=f"{_at(result)}, exact",
         axis=time_axis("wait"),
         units=("time",),
         measures=(metric("wait.mean").label,),
@@ -62,7 +66,7 @@ def _percentiles(result: Exact) -> list[Chart]:
         Lines(
             title="Long waits by class",
             about="percentiles",
-            picture_title=f"{result.model.label}, rate {result.rate:.4g}: percentiles of the wait, exact",
+            picture_title=f"{_at(result)}: percentiles of the wait, exact",
             note="p99.9: 999 of 1000 jobs wait at most so long.",
             vary=("percentile",),
             measures=(time_axis("wait"),),

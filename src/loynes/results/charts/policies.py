@@ -51,7 +51,7 @@ def _by_class(result: PolicyComparison) -> list[Chart]:
     return [
         Rows(
             title="Who pays, and who gains",
-            picture_title=f"{result.model.label}: mean waits by class at rate {highest:.4g}",
+            picture_title=f"{result.model.label}: mean waits by class at rate {result.rate_words(highest, 4)}",
             about="classes",
             axis=time_axis("mean wait"),
             measures=result.policies,
@@ -63,7 +63,8 @@ def _by_class(result: PolicyComparison) -> list[Chart]:
             pinned=1,
             offer_log=True,
             confidence=result.confidence,
-            note=f"Mean waits at rate {highest:.4g}, the highest at which all policies were run. Bars are intervals.",
+            note=f"Mean waits at rate {result.rate_words(highest, 4)}, the highest at which all policies were run. "
+            "Bars are intervals.",
         ),
         Lines(
             title="Policies against each other, class by class",

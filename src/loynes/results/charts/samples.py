@@ -11,9 +11,10 @@ from loynes.results.records.samples import SampleFile
 
 @charts_for(SampleFile)
 def charts(result: SampleFile) -> list[Chart]:
+    at = f"{result.model.label}, rate {result.rate_words(result.rate, 4)}"
     levels = Rows(
         title="How long until servers are free",
-        picture_title=f"{result.model.label}, rate {result.rate:.4g}: how long until servers are free",
+        picture_title=f"{at}: how long until servers are free",
         axis=time_axis("mean time"),
         units=("time",),
         measures=("mean time",),

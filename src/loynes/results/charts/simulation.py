@@ -27,7 +27,7 @@ AT_MOMENTS: dict[str, Callable[[Moment], Estimate | None]] = {
 
 @charts_for(Simulation)
 def charts(result: Simulation) -> list[Chart]:
-    title = f"{result.model.label}, rate {result.rate:.4g} ({result.policy})"
+    title = f"{result.model.label}, rate {result.rate_words(result.rate, 4)} ({result.policy})"
     by_class = [
         waits(result, title, result.confidence),
         *tail_chart(result.tails, title, result.confidence),
@@ -40,10 +40,11 @@ def over_time(result: Simulation) -> Lines:
     """Everything that was followed; a picture has the mean wait, and the jobs waiting on the right."""
     last = max(moment.time for moment in result.moments)
     changes = [(c.since, last if c.until is None else min(c.until, last), c.label) for c in result.model.scenario or ()]
+    at = f"{result.model.label}, rate {result.rate_words(result.rate, 4)}"
     return Lines(
         title="Over time",
         about="time",
-        picture_title=f"{result.model.label}, rate {result.rate:.4g}, {result.policy}, from {result.start}",
+        picture_title=f"{at}, {result.policy}, from {result.start}",
         note="Bands are intervals." + (" Shaded: changes of the scenario." if changes else ""),
         vary=("time",),
         measures=tuple(AT_MOMENTS),

@@ -56,4 +56,4 @@ class Certified(Result):
 
     @property
     def footer(self) -> str:
-        return str(self)
+        return str(self) + (f"\nTimes in these sentences are in {self.time_unit}." if self.time_unit else "")

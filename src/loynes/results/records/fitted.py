@@ -9,8 +9,10 @@ from typing import Any, ClassVar
 
 from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS
+from loynes.model.units import shown_in
 from loynes.results.base import Result, SavedModel
 from loynes.results.files import check_writable, write_text
+from loynes.results.quantity import LOG_UNIT
 from loynes.results.records.log_evaluation import digits, interval_text
 from loynes.results.table import Table
 from loynes.traces.burstiness import Burstiness
@@ -34,6 +36,7 @@ class CheckedMetric:
     log: Estimate
     model: Estimate
     passed: bool  # the model's lies in the log's interval
+    unit: str = ""  # time, where it is one
 
 
 @dataclass(frozen=True)
@@ -172,13 +175,23 @@ class FittedModel(Result):
     def tables(self) -> list[Table]:
         return [*([self.candidates_summary] if self.candidates else []), self.summary, self.arrivals_summary]
 
+    def _log(self, check: CheckedMetric) -> str:
+        """The log's value with its interval."""
+        factor, unit = shown_in(check.log.estimate, LOG_UNIT) if check.unit == "time" else (1.0, "")
+        return f"{interval_text(check.log.scaled(factor))} {unit}".strip()
+
+    def _short(self, check: CheckedMetric) -> str:
+        """The model's value, in the unit of the log's."""
+        factor, unit = shown_in(check.log.estimate, LOG_UNIT) if check.unit == "time" else (1.0, "")
+        return f"{digits(check.model.estimate * factor)} {unit}".strip()
+
     @property
     def candidates_summary(self) -> Table:
         """A row a candidate: the quantities on the weeks that it has not seen."""
         tested = next((one.checks for one in self.candidates if one.checks), ())
-        rows: list[tuple[Any, ...]] = [("the log", *(interval_text(check.log) for check in tested), "")]
+        rows: list[tuple[Any, ...]] = [("the log", *(self._log(check) for check in tested), "")]
         for one in self.candidates:
-            cells = [f"{digits(check.model.estimate)}{'' if check.passed else ' *'}" for check in one.checks]
+            cells = [f"{self._short(check)}{'' if check.passed else ' *'}" for check in one.checks]
             result = "accepted" if one.accepted else one.why or f"{one.missed} of {len(one.checks + one.whole)} missed"
             rows.append((one.process, *(cells or ["-"] * len(tested)), result))
         columns = ("arrivals", *(check.name for check in tested), "result")

@@ -129,8 +129,14 @@ class Plan(Result):
     @property
     def curve_summary(self) -> Table:
         """All values that were tried, at the closest look at each."""
+        units = [goal.unit for goal in self.objectives]
         rows = tuple(
-            (look.value, *(look.objectives or ("-" for _ in self.objectives)), look.wait or "-", look.verdict)
+            (
+                self.in_rate(look.value) if self.vary == "rate" else look.value,
+                *(map(self.in_unit, look.objectives, units) if look.objectives else ("-" for _ in units)),
+                self.in_time(look.wait or "-"),
+                look.verdict,
+            )
             for look in self.curve
         )
         return Table("values tried", (self.noun, *(g.text for g in self.objectives), "mean wait", "verdict"), rows)
