@@ -248,15 +248,15 @@ def test_an_evaluation_says_what_it_knows() -> None:
 @pytest.mark.filterwarnings("ignore::loynes.errors.LoynesWarning")
 def test_without_time_for_a_certificate_chains_from_empty_are_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stage that has used up its part of the time gives way to the next."""
-    from loynes.questions.answering import methods
+    from loynes.questions.answering import evaluating, long_chains
 
-    monkeypatch.setattr(methods, "OF_CERTIFICATE", 0.0)
+    monkeypatch.setattr(evaluating, "OF_CERTIFICATE", 0.0)
     result = loynes.evaluate(MODEL, load=0.6, precision=0.2, time=600)
     assert result.method == "forward"
-    assert result.why == methods.NO_TIME
+    assert result.why == evaluating.NO_TIME
     assert result.stopped == {"by": "time"}
-    monkeypatch.setattr(methods, "OF_CERTIFICATE", 0.4)
-    monkeypatch.setattr(methods, "OF_PAIRS", 0.0)
+    monkeypatch.setattr(evaluating, "OF_CERTIFICATE", 0.4)
+    monkeypatch.setattr(long_chains, "OF_PAIRS", 0.0)
     result = loynes.evaluate(MODEL, load=0.6, precision=0.2, time=600)
     assert "no time to burn in" in result.why
 

@@ -16,7 +16,9 @@ from loynes.execution.context import Context
 from loynes.inputs.tables import job_table
 from loynes.kernels.cpu import compiled
 from loynes.model import Model, laws, load
-from loynes.questions.answering.methods import PILOT_SAMPLES, Methods, cpu_seconds
+from loynes.questions.answering.evaluating import cpu_seconds
+from loynes.questions.answering.long_chains import PILOT_SAMPLES
+from loynes.questions.answering.methods import Methods
 from loynes.questions.answering.orders import order_of
 from loynes.questions.answering.replaying import classes_of
 from loynes.questions.answering.thresholds import judged_rate

@@ -16,7 +16,8 @@ from loynes.results.records.evaluation import Evaluation
 from loynes.results.tails import Tails
 
 if TYPE_CHECKING:
-    from loynes.questions.answering.methods import Methods, Outcome
+    from loynes.questions.answering.evaluating import Outcome
+    from loynes.questions.answering.methods import Methods
 
 Method = Annotated[
     Literal["sandwich", "perfect", "backward", "forward"],
@@ -123,7 +124,9 @@ def evaluated(question: Evaluate, context: Context, brackets: bool = False) -> E
     those of the first.
     """
     from loynes.inputs.tables import job_table
-    from loynes.questions.answering.methods import DELTA, Methods, cpu_seconds
+    from loynes.questions.answering.evaluating import cpu_seconds
+    from loynes.questions.answering.independent_samples import DELTA
+    from loynes.questions.answering.methods import Methods
     from loynes.questions.answering.thresholds import judged_rate, moment_warnings
     from loynes.stationary.cut import has_variance
 

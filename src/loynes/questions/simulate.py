@@ -218,7 +218,7 @@ class Simulate(Question):
         if self.start != "stationary":
             return {"workload": _read_workloads(Path(self.start), self.model, numbers)}, judged.warnings
         from loynes.inputs.tables import job_table
-        from loynes.questions.answering.methods import DELTA
+        from loynes.questions.answering.independent_samples import DELTA
         from loynes.stationary.backward import backward_samples
         from loynes.stationary.certificate import Certificate
         from loynes.stationary.majorant import certify

@@ -14,7 +14,8 @@ from loynes.estimators import cuts
 from loynes.execution.context import Context
 from loynes.kernels.tally import Tally
 from loynes.model import Model
-from loynes.questions.answering.methods import Methods, Outcome
+from loynes.questions.answering.evaluating import Outcome
+from loynes.questions.answering.methods import Methods
 from loynes.questions.answering.thresholds import fewest_moments
 from loynes.stationary.cut import Cut, choose, cut_services
 

@@ -18,7 +18,8 @@ from loynes.execution.context import Context
 from loynes.inputs.tables import job_table, needs_of
 from loynes.model import Model
 from loynes.questions.answering.levers import Lever, Variant, has_atoms
-from loynes.questions.answering.methods import USUAL_BYTES, Methods
+from loynes.questions.answering.long_chains import USUAL_BYTES
+from loynes.questions.answering.methods import Methods
 from loynes.questions.answering.objectives import Target
 from loynes.questions.answering.thresholds import (
     JUDGED_BY_JOBS,

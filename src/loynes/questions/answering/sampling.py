@@ -23,7 +23,8 @@ from loynes.inputs.tables import JobTable, job_table
 from loynes.kernels.engine import Engine
 from loynes.model import Model
 from loynes.questions.answering.ending import cut_short
-from loynes.questions.answering.methods import DELTA, FIRST_AGREEMENT, cpu_seconds
+from loynes.questions.answering.evaluating import cpu_seconds
+from loynes.questions.answering.independent_samples import DELTA, FIRST_AGREEMENT
 from loynes.questions.answering.thresholds import JudgedRate, judged_rate
 from loynes.results.files import check_writable, whole_file
 from loynes.results.records.samples import SampleFile, SampleLevel
