@@ -1,32 +1,45 @@
-"""The dense workload vector: values[0..s-1] ascending, followed by s entries of +inf for the shifted read."""
+"""The dense workload vector: values[0..s-1] ascending, followed by +inf to the end of the room.
+
+A step takes whole registers, the last of which may reach past s, and reads up to s entries further: what is infinite
+stays so.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from loynes.kernels.cpu.compiled import compiled
+from loynes.kernels.cpu.memory import LANES, clamp
 
-_1 = np.uint64(1)
+
+@compiled
+def registers(s):
+    """How many registers a vector takes."""
+    return (s + LANES - 1) // LANES
+
+
+def room(servers: int) -> int:
+    """Entries that a vector takes, and what is read past its end: a whole number of registers."""
+    return 2 * LANES * -(-servers // LANES)
 
 
 @compiled
 def put(values, W):
     """Take over a workload vector."""
-    s = W.size
-    for i in range(s):
+    for i in range(W.size):
         values[i] = W[i]
-        values[s + i] = np.inf
+    for i in range(W.size, values.size):
+        values[i] = np.inf
 
 
 @compiled
 def advance(values, s, need, service, gap, begin, end, now):
     """Jobs begin .. end-1 of a block whose clock stands at `now`; returns the clock. One median an entry."""
-    size = np.uint64(s)  # unsigned indices: Numba keeps no negative-index branch, and the loop vectorises
+    count = registers(s)
     for j in range(begin, end):
-        a = np.uint64(need[j])
-        v = max(now, values[a - _1]) + service[j]
-        for i in range(size):
-            values[i] = min(values[i + a], max(v, values[i]))
+        a = need[j]
+        v = max(now, values[np.uint64(a - 1)]) + service[j]
+        clamp(values, np.int64(0), a, v, count)
         now += gap[j]
     return now
 

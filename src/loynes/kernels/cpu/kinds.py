@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from loynes.inputs.tables import JobTable
 from loynes.kernels.cpu import dense, runs
 from loynes.kernels.cpu.compiled import compiled
+from loynes.kernels.cpu.dense import registers
+from loynes.kernels.cpu.memory import clamp
 from loynes.kernels.cpu.runs import WINDOW
 
 _dense_put, _dense_get, _dense_same = dense.put, dense.get, dense.same
@@ -35,8 +37,8 @@ class Plan(NamedTuple):
 
 
 def room(servers: int, as_runs: bool) -> int:
-    """Entries that a kind takes: a dense vector reads as far again past its end, a run list a window."""
-    return servers + 1 + WINDOW if as_runs else 2 * servers
+    """Entries that a kind takes: both read past their ends."""
+    return servers + 1 + WINDOW if as_runs else dense.room(servers)
 
 
 def new_plan(table: JobTable, as_runs: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -137,7 +139,7 @@ def advance(state, block, begin, end, now):
             if as_runs[t]:
                 size[t] = _runs_insert(values, counts, first[t], size[t], a, v)
             elif b == 0:
-                _clamp(values, first[t], units[t], a, v)
+                clamp(values, first[t], a, v, registers(units[t]))
             else:
                 _exchange(values, first[t], units[t], a, b, chosen, v)
         if strict:
@@ -184,15 +186,6 @@ def _places(chosen, words, j, word, count, servers):
             chosen[at] = chosen[at - 1]
             at -= 1
         chosen[at] = place
-
-
-@compiled
-def _clamp(values, begin, servers, a, v):
-    """Give a job the a least loaded servers of a dense vector until v: one median an entry."""
-    shift = np.uint64(a)
-    first = np.uint64(begin)
-    for i in range(first, first + np.uint64(servers)):
-        values[i] = min(values[i + shift], max(v, values[i]))
 
 
 @compiled

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from loynes.kernels.cpu.compiled import compiled
@@ -25,6 +27,48 @@ def move(typing_context, array, to, start, count):
         return context.get_dummy_value()
 
     return types.void(array, types.int64, types.int64, types.int64), generate
+
+
+# Doubles that are handled at once: a register of AVX-512, two of AVX2.
+LANES = 8
+
+
+def aligned(*shape: int) -> np.ndarray:
+    """Room for doubles, all infinite, that begins at a cache line: registers of LANES then never span two."""
+    count, line = int(np.prod(shape)), 8 * LANES
+    room = np.full(count + LANES, np.inf)
+    begin = -room.ctypes.data % line // 8
+    return room[begin : begin + count].reshape(shape)
+
+
+@intrinsic
+def clamp(typing_context, array, begin, shift, v, count):
+    """array[i] = min(array[i + shift], max(v, array[i])) for i from `begin`, `count` times LANES entries, shift >= 1.
+
+    Indices are trusted, array is contiguous. Each register is read before it is written, and what a shifted read finds
+    behind it has not been written yet: the same numbers as entry by entry. Numba's loop of the same would be taken 32
+    entries at a time, and those left over one by one.
+    """
+
+    def generate(context, builder, signature, arguments):
+        values, begin, shift, v, count = arguments
+        word, lanes = ir.IntType(64), ir.VectorType(ir.DoubleType(), LANES)
+        undefined, first = ir.Constant(lanes, ir.Undefined), ir.Constant(ir.IntType(32), 0)
+        everywhere = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+        least = builder.shuffle_vector(builder.insert_element(undefined, v, first), undefined, everywhere)
+        data = context.make_array(signature.args[0])(context, builder, values).data
+        start = builder.gep(data, [begin])
+        with cgutils.for_range(builder, count, intp=word) as loop:
+            here = builder.gep(start, [builder.mul(loop.index, ir.Constant(word, LANES))])
+            target = builder.bitcast(here, lanes.as_pointer())
+            own = builder.load(target, align=8)
+            behind = builder.load(builder.bitcast(builder.gep(here, [shift]), lanes.as_pointer()), align=8)
+            raised = builder.select(builder.fcmp_ordered(">", least, own), least, own)
+            median = builder.select(builder.fcmp_ordered("<", behind, raised), behind, raised)
+            builder.store(median, target, align=8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, types.int64, types.float64, types.int64), generate
 
 
 @compiled

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from loynes.inputs.tables import JobTable
 from loynes.kernels.cpu import dense, kinds, runs
+from loynes.kernels.cpu.memory import aligned
 from loynes.kernels.cpu.variants import chosen_by_type
 
 Array = NDArray[np.float64]
@@ -25,7 +26,7 @@ _take_lost, _unpack = kinds.take_lost, kinds.unpack
 
 
 class Dense(NamedTuple):
-    """The vector of s servers, and as many entries again for the shifted read."""
+    """The vector of s servers, and room for the shifted read."""
 
     servers: int
     values: Array
@@ -59,7 +60,7 @@ def new_state(table: JobTable, as_runs: NDArray[np.bool_]) -> Dense | Runs | Kin
         return Kinds(table.strict, values, counts, np.zeros(count, np.int64), kinds.new_plan(table, as_runs))
     if as_runs[0]:
         return Runs(np.zeros(room), np.zeros(room, np.int32), np.zeros(1, np.int64))
-    return Dense(table.servers, np.zeros(room))
+    return Dense(table.servers, aligned(room))
 
 
 # What can be done with a state; the functions below have the forms.
