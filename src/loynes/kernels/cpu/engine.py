@@ -21,6 +21,7 @@ from loynes.kernels.cpu.sandwich import perfect, sandwich
 from loynes.kernels.cpu.service_sums import service_sums
 from loynes.kernels.cpu.slopes import slopes
 from loynes.kernels.cpu.threads import cores, run_lines
+from loynes.kernels.cpu.together import TOGETHER
 from loynes.kernels.engine import CUT, mapped
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.shape import look_every, use_runs
@@ -64,9 +65,11 @@ class CpuEngine:
         run_lines(lines, self._threads)
 
     def _groups(self, first: int, last: int, jobs: int) -> Iterator[slice]:
-        """Rows to a piece: about CUT jobs, but never so many that a core would have nothing to do."""
+        """Rows to a piece: about CUT jobs, but never so many that a core would have nothing to do; and as many as take
+        turns, if every core has some."""
         fill = max(1, (last - first) // (4 * self._threads))
-        size = max(1, min(fill, CUT // max(jobs, 1)))
+        together = min(TOGETHER, max(1, (last - first) // self._threads))
+        size = max(together, min(fill, CUT // max(jobs, 1)))
         for start in range(first, last, size):
             yield slice(start, min(start + size, last))
 

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from loynes.inputs.tables import JobTable
 from loynes.kernels.cpu.compiled import compiled, prepares
 from loynes.kernels.cpu.jobs import FIRST, LAST, draw_block, new_block, phase_of
 from loynes.kernels.cpu.memory import copy_row
-from loynes.kernels.cpu.state import add_lost, advance, get, look, new_state, put, rebase
+from loynes.kernels.cpu.state import add_lost, get, look, put, rebase
+from loynes.kernels.cpu.together import (
+    TOGETHER,
+    advance_together,
+    keep_jobs,
+    member,
+    new_jobs,
+    new_states,
+    rows_together,
+)
 from loynes.kernels.cpu.variants import PlainTable, SimpleTable, chosen_by_type, typed
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.tally import BIN_OFFSET, BIN_SHIFT, BINS, Tally
@@ -25,8 +32,8 @@ def forward(table, needs, as_runs, stride, seed, stream, replicas, rows, begin, 
 
     Row r depends on nothing but (table, seed, stream, replicas[r]) and the jobs so far: not on how work is cut.
     """
-    rooms = new_block(table), new_state(table, as_runs)
-    scratch = _one_row(tally), np.empty(needs.need.size), np.zeros(needs.need.size * table.units.size)
+    rooms = new_block(table), new_jobs(TOGETHER), new_states(table, as_runs, TOGETHER)
+    scratch = _own_rows(tally), np.empty(needs.need.size), np.zeros(needs.need.size * table.units.size)
     numbers = stride, seed, stream, replicas, rows, begin, end, observe
     _forward(typed(table), needs, *rooms, *scratch, *numbers, W, places, tally)
 
@@ -36,7 +43,8 @@ def _forward(
     table,
     needs,
     block,
-    state,
+    jobs,
+    states,
     own,
     wait,
     loss,
@@ -52,54 +60,41 @@ def _forward(
     places,
     tally,
 ):
-    for r in range(W.shape[0]):
-        put(state, W[r])
-        x = places[r]
-        row = _take_row(tally, rows[r], own)
+    together = rows_together(states, table)
+    for r in range(0, W.shape[0], together):
+        count = min(together, W.shape[0] - r)
+        for g in range(count):
+            put(member(states, g), W[r + g])
+            _copy_sums(tally, rows[r + g], own, g)
         for first in range(begin, end, BLOCK):
-            x = draw_block(table, seed, stream, replicas[r], first, block, x)
-            now = 0.0
+            for g in range(count):
+                places[r + g] = draw_block(table, seed, stream, replicas[r + g], first, block, places[r + g])
+                keep_jobs(block, jobs, g)
             if observe:
                 for j in range(0, BLOCK, stride):
-                    look(state, block, j, needs, now, wait, loss)
-                    note(table, row, needs, block, j, wait, loss)
-                    now = advance(state, block, j, j + stride, now)
+                    for g in range(count):
+                        look(member(states, g), block, j, needs, jobs.now[g], wait, loss)
+                        note(table, own, g, tally.bins, rows[r + g], needs, block, j, wait, loss)
+                    advance_together(states, block, jobs, count, j, j + stride)
             else:
-                now = advance(state, block, FIRST, LAST, now)
-            rebase(state, now)
-        add_lost(state, row.loss, stride, observe)
-        _copy_sums(own, FIRST, tally, rows[r])
-        places[r] = x
-        get(state, W[r])
+                advance_together(states, block, jobs, count, FIRST, LAST)
+            for g in range(count):
+                rebase(member(states, g), jobs.now[g])
+        for g in range(count):
+            add_lost(member(states, g), own.loss[g], stride, observe)
+            _copy_sums(own, g, tally, rows[r + g])
+            get(member(states, g), W[r + g])
 
 
 @chosen_by_type
-def note(table, row, needs, block, j, wait, loss):
-    """Add one observed arrival, in the place of job j of the block."""
+def note(table, own, g, bins, row, needs, block, j, wait, loss):
+    """Add one observed arrival, in the place of job j of the block, to row g of the sums and that row of all bins."""
 
 
-class Row(NamedTuple):
-    """One replica's tally on its own: rows of the whole share cache lines, which cores would pull from each other."""
-
-    per_unit: float
-    wait: np.ndarray
-    square: np.ndarray
-    none: np.ndarray
-    loss: np.ndarray
-    looks: np.ndarray
-    bins: np.ndarray
-
-
-def _one_row(tally: Tally) -> Tally:
-    """Room for the sums of one replica."""
-    wait, square, none, loss = (np.zeros((1, *array.shape[1:]), array.dtype) for array in tally[2:-1])
-    return Tally(tally.per_unit, np.zeros(1, np.int64), wait, square, none, loss, tally.bins[:0])
-
-
-@compiled
-def _take_row(tally, r, own):
-    _copy_sums(tally, r, own, FIRST)
-    return Row(tally.per_unit, own.wait[0], own.square[0], own.none[0], own.loss[0], own.looks, tally.bins[r])
+def _own_rows(tally: Tally) -> Tally:
+    """Sums of replicas while they run: rows of the whole share cache lines, which cores would pull from each other."""
+    wait, square, none, loss = (np.zeros((TOGETHER, *array.shape[1:]), array.dtype) for array in tally[2:-1])
+    return Tally(tally.per_unit, np.zeros(TOGETHER, np.int64), wait, square, none, loss, tally.bins[:0])
 
 
 @compiled
@@ -112,65 +107,69 @@ def _copy_sums(source, i, target, k):
 
 
 @compiled
-def _note(row, weight, wait, loss):
+def _bin(wait):
+    """Which bin of the histogram a wait, in units, falls in."""
+    place = (np.float64(wait).view(np.int64) >> _SHIFT) - _OFFSET
+    return min(max(place, 0), BINS - 1)
+
+
+@compiled
+def _note(own, g, bins, row, weight, wait, loss):
     """Add one observed arrival; its class is averaged over, not drawn."""
-    kinds = row.loss.size
+    kinds = own.loss.shape[1]
     expected = 0.0
     for k in range(wait.size):
         w = wait[k]
-        row.wait[k] += w
-        row.square[k] += w * w
-        row.none[k] += np.int64(w == 0.0)
-        place = (np.float64(w * row.per_unit).view(np.int64) >> _SHIFT) - _OFFSET
-        row.bins[k, min(max(place, 0), BINS - 1)] += np.uint32(1)
+        own.wait[g, k] += w
+        own.square[g, k] += w * w
+        own.none[g, k] += np.int64(w == 0.0)
+        bins[row, k, _bin(w * own.per_unit)] += np.uint32(1)
         expected += weight[k] * loss[k * kinds]
-    row.loss[0] += expected
+    own.loss[g, 0] += expected
     for t in range(1, kinds):
         for k in range(wait.size):
-            row.loss[t] += weight[k] * loss[k * kinds + t]
-    row.looks[0] += 1
+            own.loss[g, t] += weight[k] * loss[k * kinds + t]
+    own.looks[g] += 1
 
 
 @compiled
-def _note_by_phase(row, weight, phase_weight, wait, loss):
+def _note_by_phase(own, g, bins, row, weight, phase_weight, wait, loss):
     """The same where classes depend on the arrival process: what a class sees counts as much as it is likelier here."""
-    kinds = row.loss.size
+    kinds = own.loss.shape[1]
     for k in range(wait.size):
         w, more = wait[k], phase_weight[k]
-        row.wait[k] += more * w
-        row.square[k] += more * w * w
+        own.wait[g, k] += more * w
+        own.square[g, k] += more * w * w
         if w == 0.0:
-            row.none[k] += more
-        place = (np.float64(w * row.per_unit).view(np.int64) >> _SHIFT) - _OFFSET
-        row.bins[k, min(max(place, 0), BINS - 1)] += more
+            own.none[g, k] += more
+        bins[row, k, _bin(w * own.per_unit)] += more
         for t in range(kinds):
-            row.loss[t] += weight[k] * more * loss[k * kinds + t]
-    row.looks[0] += 1
+            own.loss[g, t] += weight[k] * more * loss[k * kinds + t]
+    own.looks[g] += 1
 
 
 @compiled
-def _note_response(row, needs, own, wait, service):
+def _note_response(own, g, bins, row, needs, its_class, wait, service):
     """The response of the job itself, in the columns after those of waits: in sessions the two hang together."""
-    k = needs.of_class[own]
-    response, more = wait[k] + service, needs.phase_weight[own, k]
+    k = needs.of_class[its_class]
+    response, more = wait[k] + service, needs.phase_weight[its_class, k]
     column = wait.size + k
-    row.wait[column] += more * response
-    row.square[column] += more * response * response
-    place = (np.float64(response * row.per_unit).view(np.int64) >> _SHIFT) - _OFFSET
-    row.bins[column, min(max(place, 0), BINS - 1)] += more
+    own.wait[g, column] += more * response
+    own.square[g, column] += more * response * response
+    bins[row, column, _bin(response * own.per_unit)] += more
 
 
 @note.variant(SimpleTable, PlainTable)
-def _note_plain(table, row, needs, block, j, wait, loss):
-    _note(row, needs.weight, wait, loss)
+def _note_plain(table, own, g, bins, row, needs, block, j, wait, loss):
+    _note(own, g, bins, row, needs.weight, wait, loss)
 
 
 @note.variant(JobTable)
-def _note_any(table, row, needs, block, j, wait, loss):
+def _note_any(table, own, g, bins, row, needs, block, j, wait, loss):
     if needs.phase_weight.size > 0:
         phase = phase_of(table.arrivals, block, j)
-        _note_by_phase(row, needs.weight, needs.phase_weight[phase], wait, loss)
+        _note_by_phase(own, g, bins, row, needs.weight, needs.phase_weight[phase], wait, loss)
         if table.arrivals.repeat >= 0:
-            _note_response(row, needs, block.job_class[j], wait, block.service[j])
+            _note_response(own, g, bins, row, needs, block.job_class[j], wait, block.service[j])
     else:
-        _note(row, needs.weight, wait, loss)
+        _note(own, g, bins, row, needs.weight, wait, loss)
