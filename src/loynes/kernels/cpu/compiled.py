@@ -55,6 +55,12 @@ def compiled(
     return ready
 
 
+def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for a small kernel that is called every few jobs: a call would hand over, and count references to, every
+    array it is given."""
+    return compiled(function, inlined=True)
+
+
 def prepares(function: Callable[..., Any]) -> Callable[..., Any]:
     """The decorator of a function that makes room for a kernel and calls it: like the kernel, it takes any types."""
     return function

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from loynes.kernels.cpu.compiled import compiled
+from loynes.kernels.cpu.compiled import compiled, inlined
 from loynes.kernels.cpu.memory import LANES, clamp
 
 
@@ -60,7 +60,7 @@ def lower(values, s):
     return bottom
 
 
-@compiled
+@inlined
 def look(values, need, now, wait, loss):
     """Wait and HOL loss that an arrival of each need (ascending) would meet now.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from loynes.inputs.tables import JobTable
-from loynes.kernels.cpu.compiled import compiled, prepares
+from loynes.kernels.cpu.compiled import compiled, inlined, prepares
 from loynes.kernels.cpu.jobs import FIRST, LAST, draw_block, new_block, phase_of
 from loynes.kernels.cpu.memory import copy_row
 from loynes.kernels.cpu.state import add_lost, get, look, put, rebase
@@ -113,7 +113,7 @@ def _bin(wait):
     return min(max(place, 0), BINS - 1)
 
 
-@compiled
+@inlined
 def _note(own, g, bins, row, weight, wait, loss):
     """Add one observed arrival; its class is averaged over, not drawn."""
     kinds = own.loss.shape[1]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from loynes.kernels.cpu.compiled import compiled
+from loynes.kernels.cpu.compiled import compiled, inlined
 from loynes.kernels.cpu.memory import move
 
 # A search halves down to WINDOW entries, then counts them all at once (vectorised, no branch to mispredict), unless so
@@ -136,7 +136,7 @@ def lower(values, size):
     return bottom
 
 
-@compiled
+@inlined
 def look(values, counts, size, need, now, wait, loss):
     """Wait and HOL loss that an arrival of each need (ascending) would meet now; level by level, as in dense.py."""
     place = np.uint64(size - 1)
