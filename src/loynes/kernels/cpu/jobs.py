@@ -12,7 +12,7 @@ from loynes.inputs.jobs import LARGEST, SMALLEST
 from loynes.inputs.philox import ASSIGNMENT, GROUP_SHIFT
 from loynes.inputs.tables import JobTable
 from loynes.kernels.cpu.arrivals import walk, walk_sessions
-from loynes.kernels.cpu.compiled import compiled
+from loynes.kernels.cpu.compiled import compiled, inlined
 from loynes.kernels.cpu.elementary import exp, log
 from loynes.kernels.cpu.philox import words
 from loynes.kernels.cpu.variants import PlainTable, SimpleTable, chosen_by_type, typed
@@ -94,7 +94,7 @@ def _draw_plain(table, seed, stream, replica, first, block, x):
     return x
 
 
-@compiled
+@inlined
 def _draw_plain_words(table, seed, stream, replica, first, block):
     """Gaps, classes and the services' uniforms, of Poisson arrivals."""
     word = block.word
@@ -104,7 +104,7 @@ def _draw_plain_words(table, seed, stream, replica, first, block):
     _pick_classes(table.class_cut, word[0], block.job_class)
 
 
-@compiled
+@inlined
 def _poisson_gaps(mean, word, gap):
     if mean > 0.0:
         for i in range(BLOCK):
@@ -113,19 +113,19 @@ def _poisson_gaps(mean, word, gap):
         gap[:] = 0.0
 
 
-@compiled
+@inlined
 def _uniforms(high, low, u):
     for i in range(BLOCK):
         u[i] = (np.float64(np.int64((high[i] << _20) | (low[i] >> _12))) + 0.5) * 2.0**-52
 
 
-@compiled
+@inlined
 def _serve_exponential(table, block):
     u, service, need = block.uniform, block.service, block.need
     for i in range(BLOCK):
         service[i] = -log(u[i])
     for i in range(BLOCK):
-        c = block.job_class[i]
+        c = np.uint64(block.job_class[i])
         need[i] = table.need[c]
         service[i] *= table.p[c]
 
@@ -236,7 +236,7 @@ def _pick_mixed(t, word, block):
         block.job_class[i] = np.searchsorted(t.cut[first : first + t.mixed], word[i], side="right")
 
 
-@compiled
+@inlined
 def _pick_classes(cut, word, job_class):
     if cut.size <= FEW_CLASSES:
         job_class[:] = 0

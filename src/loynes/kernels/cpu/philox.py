@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from loynes.inputs.philox import MULTIPLIER_0, MULTIPLIER_1, ROUNDS, WEYL_0, WEYL_1
-from loynes.kernels.cpu.compiled import compiled
+from loynes.kernels.cpu.compiled import compiled, inlined
 
 _M0, _M1, _W0, _W1 = (np.uint64(x) for x in (MULTIPLIER_0, MULTIPLIER_1, WEYL_0, WEYL_1))
 _LOW, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 
 
-@compiled
+@inlined
 def words(seed, stream, replica, first, out_0, out_1, out_2, out_3):
     """The four words of jobs first, first + 1, ...; vectorised, which needs the rounds written inside the loop."""
     for i in range(out_0.size):
