@@ -262,8 +262,10 @@ def test_replicas_do_not_depend_on_their_company() -> None:
     model = load("five-class-erlang")
     many = run(model, [0, 16 * BLOCK], 2, rows=7)
     few = run(model, [0, 16 * BLOCK], 2, rows=3)
+    one = run(model, [0, 16 * BLOCK], 1, rows=1)  # the others take turns
     for field, array in arrays_of(few).items():
         np.testing.assert_array_equal(arrays_of(many)[field][:3], array, err_msg=field)
+        np.testing.assert_array_equal(array[:1], arrays_of(one)[field], err_msg=field)
 
 
 @pytest.mark.parametrize("name", ["one-or-all", "borg-cell-b", "two-class-200"])

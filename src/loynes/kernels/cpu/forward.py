@@ -69,7 +69,7 @@ def _forward(
         for first in range(begin, end, BLOCK):
             for g in range(count):
                 places[r + g] = draw_block(table, seed, stream, replicas[r + g], first, block, places[r + g])
-                keep_jobs(block, jobs, g)
+                keep_jobs(states, block, jobs, g)
             if observe:
                 for j in range(0, BLOCK, stride):
                     for g in range(count):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from loynes.inputs.philox import MULTIPLIER_0, MULTIPLIER_1, ROUNDS, WEYL_0, WEYL_1
-from loynes.kernels.cpu.compiled import compiled, inlined
+from loynes.kernels.cpu.compiled import inlined
 
 _M0, _M1, _W0, _W1 = (np.uint64(x) for x in (MULTIPLIER_0, MULTIPLIER_1, WEYL_0, WEYL_1))
 _LOW, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)

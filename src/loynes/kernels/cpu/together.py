@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from loynes.inputs.tables import JobTable
 from loynes.kernels.cpu import dense
-from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.cpu.memory import aligned, clamp
 from loynes.kernels.cpu.state import Array, Dense, Kinds, Runs, advance, new_state
 from loynes.kernels.cpu.variants import PlainTable, SimpleTable, chosen_by_type
@@ -74,13 +73,22 @@ def _turns(table):
     """How many replicas take turns; one if what is seen at a job is looked up in its block, of which there is one."""
 
 
-@compiled
-def keep_jobs(block, jobs, g):
-    """Keep a replica's block, which is drawn, and set its clock to 0."""
+@chosen_by_type
+def keep_jobs(states, block, jobs, g):
+    """A replica's block is drawn: keep it while others are, and set the replica's clock to 0."""
+
+
+@keep_jobs.variant(DenseRows)
+def _dense_keep(states, block, jobs, g):
     for j in range(BLOCK):
         jobs.need[g, j] = block.need[j]
         jobs.service[g, j] = block.service[j]
         jobs.gap[g, j] = block.gap[j]
+    jobs.now[g] = 0.0
+
+
+@keep_jobs.variant(Runs, Kinds)
+def _keep_none(states, block, jobs, g):
     jobs.now[g] = 0.0
 
 

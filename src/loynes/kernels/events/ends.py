@@ -1,10 +1,10 @@
 """Running jobs one after the other, by the ends that the scheduler believes in: a heap of their own."""
 
 from loynes.kernels.events.floor import RUNNING
-from loynes.kernels.events.uncounted import uncounted
+from loynes.kernels.events.uncounted import inlined
 
 
-@uncounted
+@inlined
 def expect_ends(floor):
     """List all running jobs; how many there are."""
     now, size = floor.clock[0], floor.counts[RUNNING]
@@ -17,7 +17,7 @@ def expect_ends(floor):
     return size
 
 
-@uncounted
+@inlined
 def drop_first(floor, size):
     """Take the earliest, at place 0, off a list of that size; how many are left."""
     last = size - 1
@@ -26,7 +26,7 @@ def drop_first(floor, size):
     return last
 
 
-@uncounted
+@inlined
 def _sink(floor, slot, believed, at, size):
     while True:
         child = 2 * at + 1

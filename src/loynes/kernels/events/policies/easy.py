@@ -9,7 +9,7 @@ import numpy as np
 from loynes.kernels.events.ends import drop_first, expect_ends
 from loynes.kernels.events.floor import NOBODY, start
 from loynes.kernels.events.policies.register import policy
-from loynes.kernels.events.uncounted import uncounted
+from loynes.kernels.events.uncounted import inlined
 from loynes.kernels.events.view import any_idle, believed_time, first_in_line, fits, next_in_line, now
 
 
@@ -45,7 +45,7 @@ def easy(floor, option):
         slot = behind
 
 
-@uncounted
+@inlined
 def _reserve(floor, head):
     """When the head can start, and, in the first row of `room`, what is then left over."""
     kinds, spare, size = floor.free.size, floor.room[0], expect_ends(floor)
