@@ -60,7 +60,7 @@ class Floor(NamedTuple):
     units: Ints  # [kind]
     counts: Ints
     alike: Ints  # [class, 2]: the first and the last in line of a class
-    clock: Array  # [1]
+    clock: Array  # [2]: the time, and when a schedule next wants to be asked though nothing happens, or infinite
     times: Array  # [step]: a schedule's, where a policy keeps one
     room: Ints  # [step, kind]: what it leaves free from that time on
 
@@ -77,7 +77,7 @@ def new_floor(capacity: int, units: Ints, classes: int = 0, planned: bool = Fals
     need, steps = np.zeros((capacity, len(units)), np.int64), 8 * capacity if planned else 1
     times, room = np.zeros(steps), np.zeros((steps, len(units)), np.int64)
     alike = np.full((classes, 2), NOBODY, np.int64)
-    return Floor(jobs, need, units.copy(), units.copy(), counts, alike, np.zeros(1), times, room)
+    return Floor(jobs, need, units.copy(), units.copy(), counts, alike, np.array([0.0, np.inf]), times, room)
 
 
 def larger(floor: Floor) -> Floor:
@@ -99,7 +99,7 @@ def rebase(floor: Floor, time: float) -> None:
     for name in ("arrival", "started", "end", "reserved", "heap_end", "believed"):
         floor.jobs[name] -= time
     floor.times[:] -= time
-    floor.clock[0] -= time
+    floor.clock[:] -= time
 
 
 @inlined
