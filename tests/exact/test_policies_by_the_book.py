@@ -5,7 +5,7 @@ The line here is a list, servers are counted anew at every event, and nothing is
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import pytest
@@ -43,7 +43,9 @@ class Cluster:
         self.running: dict[int, float] = {}  # since when
         self.now = 0.0
         # What a policy knows of earlier events: quick swap, and conservative backfilling.
-        self.draining, self.reserved, self.units_before, self.ended = False, dict[int, float](), units, False
+        self.draining = self.idled = self.ended = False
+        self.reserved, self.units_before = dict[int, float](), units
+        self.event, self.ended_now = "", list[int]()
 
     def need(self, i: int) -> np.ndarray:
         return self.jobs[i][1]
@@ -80,6 +82,7 @@ class Cluster:
         while np.isnan(ends[:observed]).any():
             end = min([*self.busy, *(since + self.left[i] for i, since in self.running.items())], default=np.inf)
             arrival = self.jobs[coming[0]][0] if coming else np.inf
+            self.event, self.ended_now = "end", []
             planned = min((time for time in self.reserved.values() if time > self.now), default=np.inf)
             if self.lost and self.lost[0][0] < min(end, arrival, planned):
                 self.now, gone = self.lost.pop(0)
@@ -92,10 +95,11 @@ class Cluster:
                 self.ended = True
                 for i in [i for i, since in self.running.items() if since + self.left[i] <= end]:
                     ends[i] = end
+                    self.ended_now.append(i)
                     del self.running[i]
                     self.line = [j for j in self.line if j != i]
             else:
-                self.now = self.jobs[coming[0]][0]
+                self.now, self.event = self.jobs[coming[0]][0], "arrival"
                 self.line.append(coming.pop(0))
             schedule(self, option)
         return ends[:observed]
@@ -190,19 +194,30 @@ def conservative(cluster: Cluster, option: int) -> None:
 
 
 def quick_swap(cluster: Cluster, threshold: int) -> None:
-    def big() -> int | None:
-        return min(filter(cluster.could_fit, cluster.line), key=lambda i: -cluster.size(i), default=None)
+    """The authors' rules, an arrival or the end of a small job at a time."""
+    needs = [need.tolist() for _, need, _, _ in cluster.jobs]
+    smallest, largest = (np.array(extreme(sorted(needs), key=sum)) for extreme in (min, max))
 
-    target = big()
-    if cluster.draining and target is not None and not cluster.fits(target):
+    def alike(who: Iterable[int], need: np.ndarray) -> list[int]:
+        return [i for i in who if (cluster.need(i) == need).all()]
+
+    def big() -> list[int]:
+        return list(filter(cluster.could_fit, alike(cluster.line, largest)))
+
+    arrived = cluster.event == "arrival"
+    if cluster.draining and (not big() or (not arrived and cluster.fits(big()[0]))):
+        cluster.draining = cluster.idled = False
+    elif arrived and cluster.idled and alike(cluster.line[-1:], largest) and big() and not cluster.draining:
+        # Servers that are busy to begin with are so with work of one server each.
+        small = alike(cluster.running, smallest) or (cluster.busy and smallest.sum() == smallest[0] == 1)
+        cluster.draining = bool(small) and not alike(cluster.running, largest)
+    if cluster.draining:
         return
     most_servers_first(cluster, threshold)
-    target = big()
-    cluster.draining = False
-    if target is not None:
-        lacking = cluster.need(target) > cluster.free
-        alike = any((cluster.need(i) == cluster.need(target)).all() for i in cluster.running)
-        cluster.draining = bool((cluster.free[lacking] >= threshold).all()) and not alike
+    small_ended = not arrived and not alike(cluster.ended_now, largest)
+    enough = bool((cluster.free >= np.minimum(threshold, largest)).all())
+    if small_ended and not cluster.idled and enough and not alike(cluster.running, largest):
+        cluster.idled, cluster.draining = True, bool(big())
 
 
 def server_filling(cluster: Cluster, option: int) -> None:
