@@ -296,8 +296,8 @@ def test_conservative_with_a_long_line() -> None:
 
 
 def test_conservative_looks_again_at_every_end() -> None:
-    """The third job keeps its reservation, 17, at the early end at 9, where the last two move from 13 to 9; the room that
-    they leave lets it start at 13, when another job ends on time.
+    """The third job keeps its reservation, 17, at the early end at 9, where the last two move from 13 to 9; their room
+    lets it start at 13, when another job ends on time.
 
     The waits are those of pyss, which moves reservations forward at every end, too.
     """
