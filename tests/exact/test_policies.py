@@ -97,8 +97,8 @@ STARTS: dict[str, list[float]] = {
     "shortest-first": [0, 4, 1.5, 2.5, 11.5],
     # The window holds B and C only until B starts: at 1.5 C; at 2.5 B and D: D.
     "smash": [0, 4, 1.5, 2.5, 11.5],
-    # One idles while B waits: from 1 on the floor is drained for the largest, which at 4 is E; then all others fit.
-    "quick-swap": [0, 5, 5, 5, 4],
+    # At 2.5 D takes the server of C: none idles. At 4 A ends, B starts, one idles: the floor is drained for E.
+    "quick-swap": [0, 4, 1.5, 2.5, 11.5],
 }
 
 

@@ -49,9 +49,9 @@ TRACES = {
     # At 4 D (lasts 1), then E (2), on three servers. D ends at 5: of B (lasts 5, needs 3) and C (lasts 3, needs 2) only
     # C fits the two that idle. It ends at 8, and B starts.
     "shortest-first": Trace(4, 1, [(0, 4, 4), (1, 3, 5), (2, 2, 3), (3, 1, 1), (3.5, 2, 2)], [0, 8, 5, 4, 4]),
-    # A window of two. A leaves two servers. B (3) does not fit, C (1) does, at 1.5. From 2 on the window holds B and D:
+    # A window of two. A leaves one server. B (3) does not fit, C (1) does, at 1.5. From 2 on the window holds B and D:
     # E (1), at 3, is not looked at. At 4 all are free: D (4), which needs more than B. At 5 B, and then E.
-    "smash": Trace(4, 2, [(0, 2, 4), (1, 3, 3), (1.5, 1, 1), (2, 4, 1), (3, 1, 2)], [0, 5, 1.5, 4, 5]),
+    "smash": Trace(4, 2, [(0, 3, 4), (1, 3, 3), (1.5, 1, 1), (2, 4, 1), (3, 1, 2)], [0, 5, 1.5, 4, 5]),
     # Five servers, of which two are to idle. A (3) runs 0-2. B (3) waits while two idle, but its size runs: the floor
     # is not drained, and C (1) starts at 1, until 7. B runs 2-4. D (5) waits from 3 on, but one idles only: E (1) at
     # 3.5. At 4 B ends, three idle, and the floor is drained: F (1), at 4.2, has to wait for D, 7-8.

@@ -12,9 +12,15 @@ def expect_ends(floor):
         slot = floor.jobs[i].heap
         floor.jobs[i].ending = slot
         floor.jobs[i].believed = max(floor.jobs[slot].started + floor.jobs[slot].guess, now)
+    make_heap(floor, size)
+    return size
+
+
+@uncounted
+def make_heap(floor, size):
+    """Put the first `size` of a list in order, so that the earliest is at place 0."""
     for at in range((size >> 1) - 1, -1, -1):
         _sink(floor, floor.jobs[at].ending, floor.jobs[at].believed, at, size)
-    return size
 
 
 @inlined

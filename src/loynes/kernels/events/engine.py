@@ -146,9 +146,11 @@ def _piece(events: Events, state: EventState) -> Piece:
 PIECES[Events] = _piece
 
 
-def floor_for(policy: Policy, units: Ints, classes: int) -> Floor:
-    """An empty floor with what a policy needs."""
-    return new_floor(CAPACITY, units, classes if policy.by_class else 0, policy.timetable)
+def floor_for(policy: Policy, units: Ints, demand: Ints) -> Floor:
+    """An empty floor with what a policy needs, for jobs of classes that need `demand`: [class, kind]."""
+    size = demand.sum(axis=1)
+    extreme = demand[[size.argmin(), size.argmax()]] if len(demand) else None
+    return new_floor(CAPACITY, units, len(demand) if policy.by_class else 0, policy.timetable, extreme)
 
 
 class _ArrivalSource:
@@ -199,7 +201,8 @@ class _Replica:
     def __init__(self, events: Events, replica: int, workload: Array | None, history: int) -> None:
         table, kinds = events.table, len(events.table.units)
         self._events, self._replica = events, replica
-        self._floor = floor_for(events.policy, np.asarray(table.units, np.int64), len(table.need))
+        self._demand = np.ascontiguousarray(table.demand, dtype=np.int64)
+        self._floor = floor_for(events.policy, np.asarray(table.units, np.int64), self._demand)
         while len(self._floor.jobs) <= 2 * table.servers:
             self._floor = larger(self._floor)
         self._arrivals = _ArrivalSource(events, replica)
@@ -214,7 +217,6 @@ class _Replica:
             self._floor.counts[WOKEN] = 1  # the policy is another from now on
         self._observations = new_observations(len(table.need), kinds, events.unit)
         self._state = np.full((len(events.at), 2 + 3 * kinds), np.nan)
-        self._demand = np.ascontiguousarray(table.demand, dtype=np.int64)
         self._number = 0  # of the first job of the chunk
         # Which jobs are observed; with a horizon the last is known only when it has been passed.
         self._first = events.burn_in
@@ -343,7 +345,7 @@ def run_classes(
     count = len(arrival)
     # Every job has a row; nothing is summed up by class, of which there may be as many as jobs.
     observations = new_observations(1, len(units), 1.0, count)
-    floor = floor_for(policy, np.asarray(units, np.int64), len(demand))
+    floor = floor_for(policy, np.asarray(units, np.int64), demand)
     # One more job, at the end of time, lets all others end.
     arrivals = Arrivals(
         np.append(arrival, np.inf),

@@ -60,12 +60,15 @@ class Floor(NamedTuple):
     units: Ints  # [kind]
     counts: Ints
     alike: Ints  # [class, 2]: the first and the last in line of a class
-    clock: Array  # [1]
+    clock: Array  # [2]: the time, and when a schedule next wants to be asked though nothing happens, or infinite
     times: Array  # [step]: a schedule's, where a policy keeps one
     room: Ints  # [step, kind]: what it leaves free from that time on
+    extreme: Ints  # [2, kind]: needs of the classes that need least and most of all that may come; 0 if not known
 
 
-def new_floor(capacity: int, units: Ints, classes: int = 0, planned: bool = False) -> Floor:
+def new_floor(
+    capacity: int, units: Ints, classes: int = 0, planned: bool = False, extreme: Ints | None = None
+) -> Floor:
     """Empty; lines by class are kept for so many classes, and there is room for a timetable if it is planned."""
     counts = np.zeros(COUNTS, np.int64)
     counts[HEAD] = counts[TAIL] = NOBODY
@@ -77,13 +80,14 @@ def new_floor(capacity: int, units: Ints, classes: int = 0, planned: bool = Fals
     need, steps = np.zeros((capacity, len(units)), np.int64), 8 * capacity if planned else 1
     times, room = np.zeros(steps), np.zeros((steps, len(units)), np.int64)
     alike = np.full((classes, 2), NOBODY, np.int64)
-    return Floor(jobs, need, units.copy(), units.copy(), counts, alike, np.zeros(1), times, room)
+    extreme = np.zeros((2, len(units)), np.int64) if extreme is None else extreme.copy()
+    return Floor(jobs, need, units.copy(), units.copy(), counts, alike, np.array([0.0, np.inf]), times, room, extreme)
 
 
 def larger(floor: Floor) -> Floor:
     """The same floor with room for twice as many jobs."""
     capacity, spare = len(floor.jobs), int(floor.counts[SPARE])
-    wide = new_floor(2 * capacity, floor.units, len(floor.alike), len(floor.times) > 1)
+    wide = new_floor(2 * capacity, floor.units, len(floor.alike), len(floor.times) > 1, floor.extreme)
     wide.jobs[:capacity], wide.need[:capacity] = floor.jobs, floor.need
     wide.free[:], wide.counts[:], wide.clock[:] = floor.free, floor.counts, floor.clock
     wide.alike[:] = floor.alike
@@ -99,7 +103,7 @@ def rebase(floor: Floor, time: float) -> None:
     for name in ("arrival", "started", "end", "reserved", "heap_end", "believed"):
         floor.jobs[name] -= time
     floor.times[:] -= time
-    floor.clock[0] -= time
+    floor.clock[:] -= time
 
 
 @inlined

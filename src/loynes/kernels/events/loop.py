@@ -140,12 +140,12 @@ def run_events(policy: Policy, *given: Any) -> int:
 def loop_of(policy: Policy) -> Callable[..., Any]:
     """The loop that is made for a policy. Its place in the cache, and its symbols, are that policy's own."""
     make: Any = _events
-    loop = make(policy.schedule, policy.keeps_place)
+    loop = make(policy.schedule, policy.keeps_place, policy.timetable)
     loop.__qualname__ = "events_" + "".join(c if c.isalnum() else "_" for c in policy.key)
-    return compiled(loop, counted=False, key=(policy.name, policy.digest, policy.keeps_place))
+    return compiled(loop, counted=False, key=(policy.name, policy.digest, policy.keeps_place, policy.timetable))
 
 
-def _events(schedule: Any, keeps_place: bool) -> Any:
+def _events(schedule: Any, keeps_place: bool, timetable: bool) -> Any:
     """The loop in which one policy, compiled, says who starts."""
 
     def events(option, floor, arrivals, i, end, until, demand, number, first, last, counted, observations, at, state):
@@ -164,10 +164,14 @@ def _events(schedule: Any, keeps_place: bool) -> Any:
         while i < end:
             ends = floor.counts[RUNNING] > 0 and floor.jobs[0].heap_end <= arrivals.arrival[i]
             now = floor.jobs[0].heap_end if ends else arrivals.arrival[i]
+            # A schedule may let somebody start at a time at which nothing else happens.
+            planned = timetable and floor.clock[1] < now
+            if planned:
+                now = floor.clock[1]
             late = now > until
             if woken or late:
                 now = floor.clock[0] if woken else until
-            elif not ends and floor.counts[SPARE] == 0:
+            elif not ends and not planned and floor.counts[SPARE] == 0:
                 return i
             if moment < at.size and at[moment] < now:
                 moment = _record_state(floor, keeps_place, now, at, moment, state)
@@ -178,10 +182,12 @@ def _events(schedule: Any, keeps_place: bool) -> Any:
                 woken = False
             elif late:
                 return i
+            elif planned:
+                floor.clock[1] = np.inf
             elif ends:
                 while floor.counts[RUNNING] > 0 and floor.jobs[0].heap_end <= now:
                     slot = floor.jobs[0].heap
-                    if floor.jobs[slot].guess > floor.jobs[slot].service:
+                    if timetable:
                         surprise(floor, slot)
                     stop(floor, slot)
                     if keeps_place and floor.jobs[slot].number != NOBODY:

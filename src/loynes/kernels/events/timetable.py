@@ -7,8 +7,9 @@ from loynes.kernels.events.ends import drop_first, expect_ends
 from loynes.kernels.events.floor import STEPS, SURPRISED
 from loynes.kernels.events.uncounted import uncounted
 
-# What SURPRISED says: nothing, servers became free before their time, or servers were lost or came back.
-NOT, EARLY, CHANGED = 0, 1, 2
+# What SURPRISED says of the last event: nothing, a job ended, one ended before its time, or servers were lost or came
+# back.
+NOT, ENDED, EARLY, CHANGED = range(4)
 
 
 @uncounted
@@ -90,9 +91,16 @@ def _copy(floor, step, to):
 
 @uncounted
 def surprise(floor, slot):
-    """A job ends before its time: what it was to have from now on is free."""
-    if floor.counts[SURPRISED] == NOT:
-        floor.counts[SURPRISED] = EARLY
-    if floor.counts[STEPS] > 0:
+    """A job ends: what it was to have from now on, if that was more, is free."""
+    until = floor.jobs[slot].started + floor.jobs[slot].guess
+    event = EARLY if until > floor.clock[0] else ENDED
+    floor.counts[SURPRISED] = max(floor.counts[SURPRISED], event)
+    if event == EARLY and floor.counts[STEPS] > 0:
         forget(floor)
-        book(floor, slot, floor.clock[0], floor.jobs[slot].started + floor.jobs[slot].guess, -1)
+        book(floor, slot, floor.clock[0], until, -1)
+
+
+@uncounted
+def ask_again(floor, time):
+    """The policy is to be asked at that time, too, though nothing may happen then; infinite is not."""
+    floor.clock[1] = time

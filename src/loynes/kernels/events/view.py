@@ -3,7 +3,7 @@
 A job is known by its slot, a number; NOBODY is the slot of no job, and none of these functions may be given it.
 """
 
-from loynes.kernels.events.floor import HEAD, LINED, MEMORY, RUNNING
+from loynes.kernels.events.floor import HEAD, LINED, MEMORY, RUNNING, TAIL
 from loynes.kernels.events.uncounted import inlined, uncounted
 
 
@@ -17,6 +17,12 @@ def first_in_line(floor):
 def next_in_line(floor, slot):
     """The job behind another in line, or NOBODY. A job that has been started has none: ask before."""
     return floor.jobs[slot].after
+
+
+@inlined
+def last_in_line(floor):
+    """The job that came last of those in line, or NOBODY."""
+    return floor.counts[TAIL]
 
 
 @inlined
@@ -86,6 +92,24 @@ def needed(floor, slot):
     for kind in range(floor.free.size):
         total += floor.need[slot, kind]
     return total
+
+
+@uncounted
+def is_smallest(floor, slot):
+    """Whether a job needs what that class does that needs least of all there are, of equals the first."""
+    same = True
+    for kind in range(floor.free.size):
+        same &= floor.need[slot, kind] == floor.extreme[0, kind]
+    return same
+
+
+@uncounted
+def is_largest(floor, slot):
+    """Whether a job needs what that class does that needs most of all there are, of equals the first."""
+    same = True
+    for kind in range(floor.free.size):
+        same &= floor.need[slot, kind] == floor.extreme[1, kind]
+    return same
 
 
 @inlined

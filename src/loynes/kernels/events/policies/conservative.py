@@ -1,20 +1,22 @@
 """Conservative backfilling (Mu'alem and Feitelson 2001): every job in line has a reservation, and none may be delayed.
 
-A reservation is the earliest stretch, as long as the job is believed to take, in which the timetable so far leaves
-enough servers free. Whose reservation is now starts. While run times are what they are believed to be nothing needs to
-be reconsidered, and an arrival costs a look through the timetable. Where a job ends before its time, the others'
-reservations are moved forward, in order of arrival: those of the first DEPTH in line, and those that could start now.
+A job that arrives reserves the earliest stretch, as long as it is believed to take, in which the timetable so far
+leaves enough servers free, and it starts when that stretch begins, whether or not anything else happens then.
+Whenever a job ends, those in line are taken, in order of arrival, one after the other out of the timetable and put in
+at the earliest place there is by now, which is never a later one: the first of these passes after an early end may
+leave room, where somebody moved away, for jobs ahead, so that later ends have to look again. They need not after a
+pass in which nobody moved: until the next early end, room only becomes less.
+
+Where servers are lost or come back all reservations are made again, in order of arrival, and may be later.
 """
 
 import numpy as np
 
 from loynes.kernels.events.floor import NOBODY, STEPS, SURPRISED, start
 from loynes.kernels.events.policies.register import policy
-from loynes.kernels.events.timetable import CHANGED, EARLY, NOT, book, expect, forget
+from loynes.kernels.events.timetable import CHANGED, EARLY, ENDED, NOT, ask_again, book, expect, forget
 from loynes.kernels.events.uncounted import uncounted
-from loynes.kernels.events.view import believed_time, first_in_line, fits, jobs_running, next_in_line, now
-
-DEPTH = 100
+from loynes.kernels.events.view import believed_time, first_in_line, fits, next_in_line, now, remember, remembered
 
 
 @policy(
@@ -26,73 +28,74 @@ DEPTH = 100
     reference="Mu'alem and Feitelson 2001",
 )
 def conservative(floor, option):
+    event = floor.counts[SURPRISED]
+    floor.counts[SURPRISED] = NOT
+    ask_again(floor, np.inf)
     first = first_in_line(floor)
     if first != NOBODY and next_in_line(floor, first) == NOBODY and fits(floor, first):
         start(floor, first)  # alone in line
         first = NOBODY
     if first == NOBODY:
         floor.counts[STEPS] = 0
-        floor.counts[SURPRISED] = NOT
+        remember(floor, False)
         return
-    anew = floor.counts[STEPS] == 0 or floor.counts[SURPRISED] == CHANGED
-    # On an empty floor nothing else is going to happen that somebody could wait for.
-    early = floor.counts[SURPRISED] == EARLY or jobs_running(floor) == 0
-    floor.counts[SURPRISED] = NOT
+    anew = floor.counts[STEPS] == 0 or event == CHANGED
+    compress = event == EARLY or (event == ENDED and remembered(floor))
     if anew:
         expect(floor)
     else:
         forget(floor)
-    slot, place = first, 0
+    moved, next_start, slot = False, np.inf, first
     while slot != NOBODY:
         behind = next_in_line(floor, slot)
+        if anew:
+            floor.jobs[slot].reserved = np.inf
         reserved = floor.jobs[slot].reserved
-        if anew or reserved == np.inf:
-            _reserve(floor, slot)
-        elif early and reserved > now(floor) and (place < DEPTH or _could_start(floor, slot)):
-            book(floor, slot, reserved, reserved + believed_time(floor, slot), -1)
-            _reserve(floor, slot)
-        reserved, time, length = floor.jobs[slot].reserved, now(floor), believed_time(floor, slot)
-        if reserved <= time and fits(floor, slot):
-            if reserved < time:  # nothing happened at that time, which was somebody's believed end
-                book(floor, slot, time, reserved + length, -1)
-                book(floor, slot, time, time + length, 1)
+        if reserved == np.inf or (compress and reserved > now(floor)):
+            moved |= _move(floor, slot)
+        reserved = floor.jobs[slot].reserved
+        # Jobs that take no time take no room in the timetable, but servers until their end is dealt with.
+        if reserved <= now(floor) and fits(floor, slot):
             start(floor, slot)
+        elif reserved > now(floor):
+            next_start = min(next_start, reserved)
         slot = behind
-        place += 1
+    if compress or anew:
+        remember(floor, moved)
+    ask_again(floor, next_start)
 
 
 @uncounted
-def _could_start(floor, slot):
-    """Whether there is room from now on for as long as it takes, its own reservation not counted."""
-    length, reserved = believed_time(floor, slot), floor.jobs[slot].reserved
-    step, until = 0, now(floor) + length
-    while step < floor.counts[STEPS] and (step == 0 or floor.times[step] < until):
-        own = reserved <= floor.times[step] < reserved + length
-        for k in range(floor.free.size):
-            room = floor.room[step, k] + (floor.need[slot, k] if own else 0)
-            if floor.need[slot, k] > max(room, 0):
-                return False
-        step += 1
-    return True
+def _move(floor, slot):
+    """Reserve the earliest stretch for a job, if it has none that is as early; whether it had one that was later."""
+    before, length = floor.jobs[slot].reserved, believed_time(floor, slot)
+    reserved = _earliest(floor, slot, before, length)
+    if reserved == before:
+        return False
+    if before < np.inf:
+        book(floor, slot, before, before + length, -1)
+    book(floor, slot, reserved, reserved + length, 1)
+    floor.jobs[slot].reserved = reserved
+    return before < np.inf
 
 
 @uncounted
-def _reserve(floor, slot):
-    """The earliest stretch with room for a job is its own; where there will never be room, it has none."""
-    known, length = floor.counts[STEPS], believed_time(floor, slot)
-    first, step = 0, 0
+def _earliest(floor, slot, reserved, length):
+    """When the earliest stretch of that length begins that has room for a job, what it has reserved counted as free.
+
+    It is what the job has reserved, or infinite, where no earlier one is found.
+    """
+    known, first, step = floor.counts[STEPS], 0, 0
     until = floor.times[0] + length
-    while step < known and (step == first or floor.times[step] < until):
+    while step < known and floor.times[first] < reserved and (step == first or floor.times[step] < until):
+        own = reserved <= floor.times[step] < reserved + length
         blocked = False
         for k in range(floor.free.size):
-            blocked |= floor.need[slot, k] > max(floor.room[step, k], 0)
+            room = floor.room[step, k] + (floor.need[slot, k] if own else 0)
+            blocked |= floor.need[slot, k] > max(room, 0)
         step += 1
         if blocked:
             first = step
             if first < known:
                 until = floor.times[first] + length
-    if first == known:
-        floor.jobs[slot].reserved = np.inf
-        return
-    floor.jobs[slot].reserved = floor.times[first]
-    book(floor, slot, floor.times[first], until, 1)
+    return reserved if first == known else min(floor.times[first], reserved)

@@ -6,16 +6,16 @@ Beloglazov and Buyya 2010; Maguluri, Srikant and Ying 2012. With several kinds o
 from loynes.kernels.events.floor import NOBODY, start
 from loynes.kernels.events.policies.register import policy
 from loynes.kernels.events.uncounted import uncounted
-from loynes.kernels.events.view import came_before, classes, could_fit, first_of_class, fits, needed
+from loynes.kernels.events.view import came_before, classes, first_of_class, fits, needed
 
 
 @uncounted
-def largest(floor, at_once):
-    """The job in line that needs most, of those that fit at once, or else on an empty floor; of equals the first."""
+def _largest(floor):
+    """The job in line that needs most of those that fit, and of equals the first."""
     best, most = NOBODY, 0
     for c in range(classes(floor)):
         slot = first_of_class(floor, c)
-        if slot != NOBODY and (fits(floor, slot) if at_once else could_fit(floor, slot)):
+        if slot != NOBODY and fits(floor, slot):
             need = needed(floor, slot)
             if best == NOBODY or need > most or (need == most and came_before(floor, slot, best)):
                 best, most = slot, need
@@ -31,7 +31,7 @@ def largest(floor, at_once):
 )
 def most_servers_first(floor, option):
     while True:
-        best = largest(floor, True)
+        best = _largest(floor)
         if best == NOBODY:
             return
         start(floor, best)

@@ -5,12 +5,15 @@ largest needs are served first. If the needs are powers of two, and so is the nu
 whenever the jobs present need as many: no rate below the ideal is too much.
 """
 
+from loynes.kernels.events.ends import drop_first, make_heap
 from loynes.kernels.events.floor import NOBODY, run, stop
 from loynes.kernels.events.policies.register import policy
 from loynes.kernels.events.uncounted import uncounted
 from loynes.kernels.events.view import could_fit, first_in_line, fits, jobs_running, next_in_line, running_job
 
 SERVED, LEFT_OUT = 1, 0
+# More than there are places in line; times a number of servers it is still a whole number in double precision.
+ORDERS = 2.0**32
 
 
 def needs_no_powers(needs: list[int], servers: int) -> tuple[str, ...]:
@@ -33,24 +36,15 @@ def needs_no_powers(needs: list[int], servers: int) -> tuple[str, ...]:
     reference="Grosof, Scully, Harchol-Balter and Scheller-Wolf 2022",
 )
 def server_filling(floor, option):
-    servers, wanted, size = floor.units[0], 0, 0
-    slot = first_in_line(floor)
-    while slot != NOBODY and wanted < servers:
-        if could_fit(floor, slot):
-            wanted += floor.need[slot, 0]
-        size += 1
-        slot = next_in_line(floor, slot)
-    for i in range(jobs_running(floor)):
-        floor.jobs[running_job(floor, i)].marked = LEFT_OUT
-    _choose(floor, size)
-    i = 0
-    while i < jobs_running(floor):  # first off, then on
+    size = _choose(floor)
+    stopped = 0
+    for i in range(jobs_running(floor)):  # listed first: the heap becomes another with each that is stopped
         slot = running_job(floor, i)
         if floor.jobs[slot].marked == LEFT_OUT and floor.jobs[slot].number != NOBODY:
-            stop(floor, slot)
-            i = 0  # the heap is another
-        else:
-            i += 1
+            floor.jobs[stopped].ending = slot
+            stopped += 1
+    for i in range(stopped):
+        stop(floor, floor.jobs[i].ending)
     slot = first_in_line(floor)
     for _ in range(size):
         if floor.jobs[slot].marked == SERVED and floor.jobs[slot].place == NOBODY and fits(floor, slot):
@@ -59,25 +53,31 @@ def server_filling(floor, option):
 
 
 @uncounted
-def _choose(floor, size):
-    """Mark whom to serve of so many in line: the largest first, of equals the earliest; a pass for every need.
+def _choose(floor):
+    """Mark whom to serve of the shortest beginning of the line that fills all servers; how many jobs that is.
 
-    Where servers were lost, those that need more than there are keep their marks: who runs has been marked as left out,
-    and nobody else of them fits.
+    They are taken from a heap, the largest first and of equals the earliest. Where servers were lost, those that need
+    more than there are belong to the beginning, but fill nothing.
     """
-    left, bound = floor.units[0], floor.units[0] + 1
-    while bound > 0:
-        largest, slot = 0, first_in_line(floor)
-        for _ in range(size):
-            need = floor.need[slot, 0]
-            if largest < need < bound:
-                largest = need
-            slot = next_in_line(floor, slot)
-        slot = first_in_line(floor)
-        for _ in range(size):
-            if floor.need[slot, 0] == largest:
-                floor.jobs[slot].marked = SERVED if largest <= left else LEFT_OUT
-                if largest <= left:
-                    left -= largest
-            slot = next_in_line(floor, slot)
-        bound = largest
+    for i in range(jobs_running(floor)):
+        floor.jobs[running_job(floor, i)].marked = LEFT_OUT
+    servers, wanted, size, listed = floor.units[0], 0, 0, 0
+    slot = first_in_line(floor)
+    while slot != NOBODY and wanted < servers:
+        floor.jobs[slot].marked = LEFT_OUT
+        if could_fit(floor, slot):
+            wanted += floor.need[slot, 0]
+            floor.jobs[listed].ending = slot
+            floor.jobs[listed].believed = ORDERS * (servers - floor.need[slot, 0]) + size
+            listed += 1
+        size += 1
+        slot = next_in_line(floor, slot)
+    make_heap(floor, listed)
+    left = servers
+    while listed > 0 and left > 0:
+        slot = floor.jobs[0].ending
+        if floor.need[slot, 0] <= left:
+            floor.jobs[slot].marked = SERVED
+            left -= floor.need[slot, 0]
+        listed = drop_first(floor, listed)
+    return size
