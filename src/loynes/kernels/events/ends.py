@@ -1,7 +1,7 @@
 """Running jobs one after the other, by the ends that the scheduler believes in: a heap of their own."""
 
 from loynes.kernels.events.floor import RUNNING
-from loynes.kernels.events.uncounted import inlined
+from loynes.kernels.events.uncounted import inlined, uncounted
 
 
 @inlined
