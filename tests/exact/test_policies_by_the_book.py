@@ -134,7 +134,7 @@ shortest_first = again(lambda c, _: best(c, c.line, c.guess))
 least_servers_first = again(fewest)
 
 
-def easy(cluster: Cluster, option: int) -> None:
+def easy(cluster: Cluster, option: int, shortest_first: bool = False) -> None:
     """Who behind the head could start without the head's start, by the believed ends, being any later?"""
     fcfs(cluster, option)
 
@@ -149,13 +149,17 @@ def easy(cluster: Cluster, option: int) -> None:
                 return end
         return np.inf
 
-    for i in cluster.line[1:]:
+    for i in sorted(cluster.line[1:], key=cluster.guess) if shortest_first else cluster.line[1:]:
         if cluster.fits(i):
             before, line = shadow(), list(cluster.line)
             cluster.start(i)
             if shadow() > before:
                 cluster.line = line
                 del cluster.running[i]
+
+
+def easy_sjbf(cluster: Cluster, option: int) -> None:
+    easy(cluster, option, shortest_first=True)
 
 
 def conservative(cluster: Cluster, option: int) -> None:
@@ -243,6 +247,7 @@ BOOK: dict[str, Callable[[Cluster, int], None]] = {
     "fcfs": fcfs,
     "first-fit": first_fit,
     "easy": easy,
+    "easy-sjbf": easy_sjbf,
     "conservative": conservative,
     "most-servers-first": most_servers_first,
     "least-servers-first": least_servers_first,

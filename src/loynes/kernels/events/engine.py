@@ -15,11 +15,12 @@ from loynes.inputs.arrivals import POISSON, start_places
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.kernels.cpu.engine import PIECES, Piece
 from loynes.kernels.engine import AnyState, Engine, ModelTask, State, whole_blocks
-from loynes.kernels.events.changes import Changes, apply
+from loynes.kernels.events.changes import Changes, ServerChange, apply
 from loynes.kernels.events.floor import SPARE, WOKEN, Floor, larger, new_floor
 from loynes.kernels.events.history import put_running_in_line, run_history
 from loynes.kernels.events.loop import Arrivals, Observations, draw, loop_of, new_observations, occupy, run_events
 from loynes.kernels.events.policies import Policy, find_policy
+from loynes.kernels.events.predictions import Beliefs, predicted
 from loynes.kernels.reference import BLOCK
 
 # Jobs that are drawn at a time, and slots to begin with.
@@ -319,15 +320,17 @@ def run_jobs(
     option: int = 1,
     guess: Array | None = None,
     edges: Array | None = None,
+    **more: Any,
 ) -> tuple[Array, Array]:
     """Given jobs (need: [job, kind]) on an empty floor, until the last has ended.
 
     The first array has wait and response of each job; the second, sums over time between `edges` as in
-    Observations.time. No guess is shorter than the truth: schedulers end jobs that take longer than was said.
+    Observations.time. No guess is shorter than the truth: schedulers end jobs that take longer than was said. More
+    options are those of `run_classes`.
     """
     demand, job_class = np.unique(np.ascontiguousarray(need, dtype=np.int64), axis=0, return_inverse=True)
-    guess = service if guess is None else guess
-    return run_classes(units, arrival, job_class.ravel(), demand, service, guess, find_policy(policy), option, edges)
+    guess, rule = service if guess is None else guess, find_policy(policy)
+    return run_classes(units, arrival, job_class.ravel(), demand, service, guess, rule, option, edges, **more)
 
 
 def run_classes(
@@ -340,29 +343,42 @@ def run_classes(
     policy: Policy,
     option: int = 1,
     edges: Array | None = None,
+    beliefs: Beliefs | None = None,
+    lost: tuple[ServerChange, ...] = (),
+    seed: int = 1,
 ) -> tuple[Array, Array]:
-    """The same for jobs whose needs are those of their classes, `demand`: [class, kind]."""
+    """The same for jobs whose needs are those of their classes, `demand`: [class, kind].
+
+    With `beliefs` run times are predicted, and guesses are for users of whom too little is known. Servers may be lost
+    and come back, in order of time; those that fail are drawn by the seed.
+    """
     count = len(arrival)
     # Every job has a row; nothing is summed up by class, of which there may be as many as jobs.
     observations = new_observations(1, len(units), 1.0, count)
     floor = floor_for(policy, np.asarray(units, np.int64), demand)
     # One more job, at the end of time, lets all others end.
-    arrivals = Arrivals(
+    arrivals: Any = Arrivals(
         np.append(arrival, np.inf),
         np.append(job_class, 0).astype(np.int64),
         np.append(service, 0.0).astype(np.float64),
         np.append(np.maximum(guess, service), 0.0).astype(np.float64),
         np.append(np.arange(count), -1),
     )
+    if beliefs is not None:
+        arrivals = predicted(arrivals, beliefs)
     nothing, state = np.empty(0), np.empty((0, 2 + 3 * len(units)))
-    sums, i = [], 0
+    sums, i, coming = [], 0, list(reversed(lost))
     for until in [*([] if edges is None else edges), np.inf]:
         before = observations.time.copy()
         while i <= count and floor.clock[0] < until:
+            stretch = min(float(until), coming[-1].time) if coming else float(until)
             i = run_events(
-                policy, option, floor, arrivals, i, count + 1, float(until), demand, 0, count, count,
+                policy, option, floor, arrivals, i, count + 1, stretch, demand, 0, count, count,
                 bool(until < np.inf), observations, nothing, state,
             )  # fmt: skip
+            while coming and floor.clock[0] >= coming[-1].time:
+                change = coming.pop()
+                apply(change, floor, policy.keeps_place, np.random.default_rng([seed, 0, change.number]))
             if floor.counts[SPARE] == 0:
                 floor = larger(floor)
         sums.append(observations.time - before)

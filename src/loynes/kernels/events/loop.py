@@ -32,6 +32,7 @@ from loynes.kernels.events.floor import (
     vacate,
 )
 from loynes.kernels.events.policies import Policy
+from loynes.kernels.events.predictions import PredictedArrivals, correct, learn, predict
 from loynes.kernels.events.timetable import CHANGED, surprise
 from loynes.kernels.events.uncounted import inlined, uncounted
 from loynes.kernels.reference import BLOCK
@@ -129,24 +130,28 @@ def occupy(floor, workload):
 
 def run_events(policy: Policy, *given: Any) -> int:
     """Run the loop of a policy, see `_events`; it is compiled when first used, or read from the disk."""
+    predicts = any(isinstance(one, PredictedArrivals) for one in given)
+    loop = loop_of(policy, predicts=True) if predicts else loop_of(policy)
     try:
-        return int(loop_of(policy)(*given))
+        return int(loop(*given))
     except NumbaError as error:
         reason = next((line for line in reversed(str(error).splitlines()) if line.strip()), "")
         raise UsageError(f"policy {policy.name!r}: Numba cannot compile it: {reason.strip()}\n{error}") from None
 
 
 @functools.cache
-def loop_of(policy: Policy) -> Callable[..., Any]:
+def loop_of(policy: Policy, predicts: bool = False) -> Callable[..., Any]:
     """The loop that is made for a policy. Its place in the cache, and its symbols, are that policy's own."""
     make: Any = _events
-    loop = make(policy.schedule, policy.keeps_place, policy.timetable)
-    loop.__qualname__ = "events_" + "".join(c if c.isalnum() else "_" for c in policy.key)
-    return compiled(loop, counted=False, key=(policy.name, policy.digest, policy.keeps_place, policy.timetable))
+    loop = make(policy.schedule, policy.keeps_place, policy.timetable, predicts)
+    key = (policy.name, policy.digest, policy.keeps_place, policy.timetable, *(["predicts"] if predicts else []))
+    name = "predicted_events_" if predicts else "events_"
+    loop.__qualname__ = name + "".join(c if c.isalnum() else "_" for c in policy.key)
+    return compiled(loop, counted=False, key=key)
 
 
-def _events(schedule: Any, keeps_place: bool, timetable: bool) -> Any:
-    """The loop in which one policy, compiled, says who starts."""
+def _events(schedule: Any, keeps_place: bool, timetable: bool, predicts: bool) -> Any:
+    """The loop in which one policy, compiled, says who starts; it may predict run times itself (`predictions`)."""
 
     def events(option, floor, arrivals, i, end, until, demand, number, first, last, counted, observations, at, state):
         """Let jobs i .. end - 1 of `arrivals` come, and running ones end, until a time; which is to come next.
@@ -189,6 +194,8 @@ def _events(schedule: Any, keeps_place: bool, timetable: bool) -> Any:
                     slot = floor.jobs[0].heap
                     if timetable:
                         surprise(floor, slot)
+                    if predicts:
+                        learn(floor, slot, arrivals)
                     stop(floor, slot)
                     if keeps_place and floor.jobs[slot].number != NOBODY:
                         leave_line(floor, slot)
@@ -197,11 +204,13 @@ def _events(schedule: Any, keeps_place: bool, timetable: bool) -> Any:
                         _record_job(floor, keeps_place, slot, observed, observations)
                     vacate(floor, slot)
             else:
+                guess = predict(arrivals, i) if predicts else arrivals.guess[i]
                 admit(
-                    floor, demand, arrivals.job_class[i], arrivals.service[i], arrivals.guess[i], number + i,
-                    arrivals.row[i],
+                    floor, demand, arrivals.job_class[i], arrivals.service[i], guess, number + i, arrivals.row[i]
                 )  # fmt: skip
                 i += 1
+            if predicts:
+                correct(floor, arrivals)
             schedule(floor, option)
         return i
 

@@ -26,27 +26,37 @@ def easy(floor, option):
     head = first_in_line(floor)
     if head == NOBODY or next_in_line(floor, head) == NOBODY or not any_idle(floor):
         return
-    reserved = _reserve(floor, head)
-    kinds, spare = floor.free.size, floor.room[0]
+    reserved = reserve(floor, head)
     slot = next_in_line(floor, head)
     while slot != NOBODY and any_idle(floor):
         behind = next_in_line(floor, slot)
-        if fits(floor, slot):
-            harmless = now(floor) + believed_time(floor, slot) <= reserved
-            if not harmless:
-                harmless = True
-                for k in range(kinds):
-                    harmless &= floor.need[slot, k] <= max(spare[k], 0)
-                if harmless:
-                    for k in range(kinds):
-                        spare[k] -= floor.need[slot, k]
-            if harmless:
-                start(floor, slot)
+        if fits(floor, slot) and is_harmless(floor, slot, reserved):
+            backfill(floor, slot, reserved)
         slot = behind
 
 
 @inlined
-def _reserve(floor, head):
+def is_harmless(floor, slot, reserved):
+    """Whether a job that fits ends before the head's reservation, or takes only what the head leaves over then."""
+    harmless = now(floor) + believed_time(floor, slot) <= reserved
+    if not harmless:
+        harmless = True
+        for k in range(floor.free.size):
+            harmless &= floor.need[slot, k] <= max(floor.room[0, k], 0)
+    return harmless
+
+
+@inlined
+def backfill(floor, slot, reserved):
+    """Start a harmless job; what it takes of what the head leaves over is no longer there."""
+    if now(floor) + believed_time(floor, slot) > reserved:
+        for k in range(floor.free.size):
+            floor.room[0, k] -= floor.need[slot, k]
+    start(floor, slot)
+
+
+@inlined
+def reserve(floor, head):
     """When the head can start, and, in the first row of `room`, what is then left over."""
     kinds, spare, size = floor.free.size, floor.room[0], expect_ends(floor)
     for k in range(kinds):
