@@ -11,6 +11,7 @@ from loynes.estimators.chains import grid_of, spread_of, tails_of
 from loynes.estimators.measures import ALL_JOBS, NOTHING_MORE, Moment, Resource, System, Waits, Wanted, system_from
 from loynes.kernels.events.engine import ReplicaRecord
 from loynes.kernels.events.loop import (
+    BOUNDED,
     ENDED,
     KINDS,
     NONE,
@@ -57,6 +58,7 @@ def waits(
             wait=spread_of(wait, confidence, wanted),
             response=spread_of(response, confidence, wanted),
             no_wait=probability_from(per_job[:, NONE], len(observed), confidence),
+            bounded_slowdown=mean_of(per_job[:, BOUNDED], confidence) if observed[0].shortest > 0.0 else None,
         )
         slowdowns[name], tallies[name] = mean_of(per_job[:, SLOWDOWN], confidence), wait
     grid = grid_of(*tallies.values()) if wanted.tails else ()

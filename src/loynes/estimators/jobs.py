@@ -9,6 +9,7 @@ import numpy as np
 from loynes.arrays import Array, Ints
 from loynes.estimate import Estimate
 from loynes.estimators.measures import NOTHING_MORE, Spread, System, Waits, Wanted
+from loynes.kernels.events.recorded import slowdowns_of
 
 
 def spread_of(values: Array, wanted: Wanted = NOTHING_MORE) -> Spread:
@@ -20,9 +21,11 @@ def spread_of(values: Array, wanted: Wanted = NOTHING_MORE) -> Spread:
     return wanted.spread(mean, variance, percentiles)
 
 
-def waits_of(wait: Array, service: Array, wanted: Wanted = NOTHING_MORE) -> Waits:
+def waits_of(wait: Array, service: Array, wanted: Wanted = NOTHING_MORE, threshold: float | None = None) -> Waits:
+    """Of jobs that were all seen; the bounded slowdown where there is a threshold."""
     none = Estimate.exact(float(np.mean(wait == 0.0)))
-    return Waits(spread_of(wait, wanted), spread_of(wait + service, wanted), none)
+    bounded = None if threshold is None else Estimate.exact(float(np.mean(slowdowns_of(wait, service, threshold))))
+    return Waits(spread_of(wait, wanted), spread_of(wait + service, wanted), none, bounded_slowdown=bounded)
 
 
 def system_over(servers: int, span: float, work: float, loss: float, wait: float, response: float) -> System:

@@ -54,6 +54,8 @@ class ComparePolicies(Question):
     window: options.Window = None
     threshold: options.SwapThreshold = None
     inflation: options.Inflation = 1.0
+    overestimate: options.Overestimate = 0.0
+    slowdown_threshold: options.SlowdownThreshold = None
     jobs: Annotated[int, Field(ge=1, le=2**40), Option("Observed in each replica.", unit="jobs")] = 100_000
     replicas: Annotated[int, Field(ge=2, le=100_000), Option("Independent runs.")] = 32
     burn_in: Annotated[
@@ -74,7 +76,8 @@ class ComparePolicies(Question):
 
         model = self.model
         numbers = {"window": self.window, "threshold": self.threshold}
-        orders = [order_of(one, numbers, self.inflation, strictly=False) for one in self.policies]
+        believed = (self.inflation, self.overestimate)
+        orders = [order_of(one, numbers, *believed, strictly=False) for one in self.policies]
         names = tuple(order.policy for order in orders)
         if not names or len(set(names)) < len(names):
             raise UsageError("policies: name at least one, and none twice")
@@ -135,6 +138,7 @@ class ComparePolicies(Question):
         from loynes.estimators.events import paired_difference
         from loynes.estimators.measures import Wanted
         from loynes.questions.answering.events import event_task, run_until, simulation_of, unended_jobs
+        from loynes.questions.answering.orders import shortest_of
 
         model, points, baseline = self.model, [], None
         load = rate / fcfs.rate.estimate
@@ -148,6 +152,7 @@ class ComparePolicies(Question):
             events = event_task(
                 model, rate, order, seed=self.seed, replicas=np.arange(self.replicas), burn_in=burn_in,
                 jobs_observed=self.jobs, limit=max(MOST_PRESENT, 1 << (4 * model.servers).bit_length()),
+                shortest=shortest_of(self.slowdown_threshold, model.time_unit) or 0.0,
             )  # fmt: skip
             replicas, _ = run_until(events, part.engine)
             if len(replicas) < 2:

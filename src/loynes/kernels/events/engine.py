@@ -20,7 +20,7 @@ from loynes.kernels.events.floor import SPARE, WOKEN, Floor, larger, new_floor
 from loynes.kernels.events.history import put_running_in_line, run_history
 from loynes.kernels.events.loop import Arrivals, Observations, draw, loop_of, new_observations, occupy, run_events
 from loynes.kernels.events.policies import Policy, find_policy
-from loynes.kernels.events.predictions import Beliefs, predicted
+from loynes.kernels.events.predictions import Beliefs, guessed, predicted
 from loynes.kernels.reference import BLOCK
 
 # Jobs that are drawn at a time, and slots to begin with.
@@ -71,6 +71,8 @@ class Events(ModelTask):
     changes: Changes = field(default_factory=Changes)
     limit: int = MOST_PRESENT
     to_the_end: bool = True  # of every observed job, or only of the horizon
+    shortest: float = 0.0  # services count as at least so long in bounded slowdowns
+    overestimate: float = 0.0  # guesses are longer by up to so many times the truth, at random
 
     by_rows: ClassVar[bool] = True
 
@@ -120,7 +122,7 @@ class Events(ModelTask):
         jobs = np.split(arrays["jobs"], np.cumsum(arrays["numbers"][:, 3])[:-1])
         for row, (arrived, observed, overrun, _) in enumerate(arrays["numbers"].tolist()):
             sums = {name: arrays[name][row] for name in OBSERVED}
-            observations = Observations(per_unit=1.0 / self.unit, jobs=jobs[row], **sums)
+            observations = Observations(per_unit=1.0 / self.unit, jobs=jobs[row], shortest=self.shortest, **sums)
             state.records[row] = ReplicaRecord(observations, arrays["moments"][row], arrived, observed, bool(overrun))
 
 
@@ -180,7 +182,8 @@ class _ArrivalSource:
         self._when = float(arrival[-1])
         arrival = events.changes.real(arrival[1:] if self._later else arrival[:-1])
         service = self._service[:count]
-        return Arrivals(arrival, self._job_class[:count], service, events.inflation * service, np.full(count, -1))
+        guess = guessed(service, events.inflation, events.overestimate, events.seed, self._replica, number)
+        return Arrivals(arrival, self._job_class[:count], service, guess, np.full(count, -1))
 
 
 def jobs_before(events: Events, replica: int, horizon: float) -> Arrivals:
@@ -211,12 +214,13 @@ class _Replica:
             occupy(self._floor, workload)
         if history:
             self._floor = run_history(
-                self._floor, table, events.seed, replica, self._arrivals.begins, history, events.inflation
-            )
+                self._floor, table, events.seed, replica, self._arrivals.begins, history, events.inflation,
+                events.overestimate,
+            )  # fmt: skip
             if events.policy.keeps_place:
                 put_running_in_line(self._floor)
             self._floor.counts[WOKEN] = 1  # the policy is another from now on
-        self._observations = new_observations(len(table.need), kinds, events.unit)
+        self._observations = new_observations(len(table.need), kinds, events.unit, shortest=events.shortest)
         self._state = np.full((len(events.at), 2 + 3 * kinds), np.nan)
         self._number = 0  # of the first job of the chunk
         # Which jobs are observed; with a horizon the last is known only when it has been passed.

@@ -41,7 +41,7 @@ from loynes.kernels.tally import BIN_OFFSET, BIN_SHIFT, BINS
 _SHIFT, _OFFSET = np.int64(BIN_SHIFT), np.int64(BIN_OFFSET)
 
 # Sums over ended jobs, by class: how many, and of what.
-ENDED, WAIT, WAIT_SQUARE, NONE, RESPONSE, RESPONSE_SQUARE, SLOWDOWN, SUMS = range(8)
+ENDED, WAIT, WAIT_SQUARE, NONE, RESPONSE, RESPONSE_SQUARE, SLOWDOWN, BOUNDED, SUMS = range(9)
 # Integrals over time; then busy and lost servers of every kind.
 SPAN, WAITING, PRESENT, KINDS = range(4)
 
@@ -55,6 +55,7 @@ class Observations(NamedTuple):
     response_bins: NDArray[np.uint32]
     time: Array  # [KINDS + 2 kinds]
     jobs: Array  # [row, 3]: wait, response and arrival of the jobs that have a row
+    shortest: float = 0.0  # services count as at least so long in bounded slowdowns
 
     @property
     def ended(self) -> int:
@@ -62,10 +63,10 @@ class Observations(NamedTuple):
         return int(self.sums[:, ENDED].sum())
 
 
-def new_observations(classes: int, kinds: int, unit: float, rows: int = 0) -> Observations:
+def new_observations(classes: int, kinds: int, unit: float, rows: int = 0, shortest: float = 0.0) -> Observations:
     bins = [np.zeros((classes, BINS), np.uint32) for _ in range(2)]
     time, jobs = np.zeros(KINDS + 2 * kinds), np.full((rows, 3), np.nan)
-    return Observations(1.0 / unit, np.zeros((classes, SUMS)), bins[0], bins[1], time, jobs)
+    return Observations(1.0 / unit, np.zeros((classes, SUMS)), bins[0], bins[1], time, jobs, shortest)
 
 
 class Arrivals(NamedTuple):
@@ -306,6 +307,8 @@ def _record_job(floor, keeps_place, slot, observed, observations):
     sums[RESPONSE] += response
     sums[RESPONSE_SQUARE] += response * response
     sums[SLOWDOWN] += response / floor.jobs[slot].service if floor.jobs[slot].service > 0.0 else 1.0
+    shortest = max(floor.jobs[slot].service, observations.shortest)
+    sums[BOUNDED] += max(response / shortest, 1.0) if shortest > 0.0 else 1.0
     place = (np.float64(wait * observations.per_unit).view(np.int64) >> _SHIFT) - _OFFSET
     observations.bins[c, min(max(place, 0), BINS - 1)] += np.uint32(1)
     place = (np.float64(response * observations.per_unit).view(np.int64) >> _SHIFT) - _OFFSET

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from loynes.arrays import Array, Ints
+from loynes.inputs.philox import STREAM_BELIEF, short_uniform, words
 from loynes.kernels.events.floor import NOBODY, RUNNING, SURPRISED
 from loynes.kernels.events.timetable import CHANGED
 from loynes.kernels.events.uncounted import uncounted
@@ -25,6 +26,18 @@ BY_STEPS, TO_THE_LIMIT, DOUBLED, ANY_MOMENT = range(4)
 CORRECTIONS = ("steps", "requested", "doubling", "floor")
 _MINUTES = (1, 5, 15, 30, 60, 120, 300, 600, 1200, 3000, 6000)
 _MORE = np.array([60.0 * minutes for minutes in _MINUTES])
+
+
+def guessed(service: Array, inflation: float, overestimate: float, seed: int, replica: int, first: int) -> Array:
+    """What is believed of the jobs of a replica from the first-th on: the truth times a factor, too long at random.
+
+    A factor is uniform between `inflation` and that and `overestimate` (the f-model: Zotkin and Keleher 1999; Mu'alem
+    and Feitelson 2001), a pure function of seed, replica and job.
+    """
+    if overestimate == 0.0:
+        return inflation * service
+    word, *_ = words(seed, STREAM_BELIEF, replica, first + np.arange(len(service)))
+    return (inflation + overestimate * short_uniform(word)) * service
 
 
 class Beliefs(NamedTuple):

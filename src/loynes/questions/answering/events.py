@@ -27,7 +27,8 @@ BURNED_IN = 0.25
 def event_task(model: Model, rate: float, order: Order, *, seed: int, replicas: Ints, **options: Any) -> Events:
     """Replicas of a model under a policy, by their numbers; options are those of Events."""
     who = (job_table(model, rate), seed, STREAM_STATIONARY, replicas)
-    return Events(*who, order.rule, order.option, order.inflation, unit=model.mean_service, **options)
+    how = (order.rule, order.option, order.inflation)
+    return Events(*who, *how, unit=model.mean_service, overestimate=order.overestimate, **options)
 
 
 def run_until(events: Events, engine: Engine) -> tuple[list[ReplicaRecord], bool]:

@@ -16,10 +16,10 @@ MET: dict[int, Met] = {1: "yes", -1: "no", 0: "unsure"}
 
 
 def asked_of(
-    texts: Sequence[str], classes: Sequence[str], time_unit: str | None, tails: bool = True
+    texts: Sequence[str], classes: Sequence[str], time_unit: str | None, tails: bool = True, slowdowns: bool = False
 ) -> tuple[Objective, ...]:
     """The objectives of a question, if it has any; without `tails`, none that needs P(wait > x)."""
-    objectives = objectives_of(texts, classes, time_unit, searched=False) if texts else ()
+    objectives = objectives_of(texts, classes, time_unit, searched=False, slowdowns=slowdowns) if texts else ()
     for one in objectives:
         if one.exceeds and not tails:
             raise UsageError(

@@ -9,18 +9,21 @@ from typing import Any
 
 from loynes.errors import UsageError
 from loynes.kernels.events.policies import Policy, find_policy
+from loynes.kernels.events.recorded import SHORTEST
 from loynes.model import Model
+from loynes.model.units import time_in
 
 PolicyLike = str | Path | Policy | Callable[..., Any]
 
 
 @dataclass(frozen=True)
 class Order:
-    """A policy, the number it takes, and how many times too long it believes run times to be."""
+    """A policy, the number it takes, and how many times too long it believes run times to be, and at random."""
 
     rule: Policy
     option: int = 1
     inflation: float = 1.0
+    overestimate: float = 0.0
 
     @property
     def policy(self) -> str:
@@ -30,7 +33,8 @@ class Order:
     def details(self) -> dict[str, Any]:
         """The numbers that mean something to this policy."""
         numbers: dict[str, Any] = {self.rule.option.name: self.option} if self.rule.option else {}
-        return numbers | ({"inflation": self.inflation} if self.rule.believes_run_times else {})
+        believed = {"inflation": self.inflation} if self.rule.believes_run_times else {}
+        return numbers | believed | ({"overestimate": self.overestimate} if self.overestimate else {})
 
     @property
     def label(self) -> str:
@@ -39,7 +43,12 @@ class Order:
 
 
 def order_of(
-    policy: PolicyLike, numbers: Mapping[str, int | None], inflation: float = 1.0, *, strictly: bool = True
+    policy: PolicyLike,
+    numbers: Mapping[str, int | None],
+    inflation: float = 1.0,
+    overestimate: float = 0.0,
+    *,
+    strictly: bool = True,
 ) -> Order:
     """A policy with its number, by the number's name; strictly, one that means nothing to it is refused."""
     rule = find_policy(policy)
@@ -54,11 +63,19 @@ def order_of(
         if rule.option is not None and value < rule.option.least:
             raise UsageError(f"{given} {value}: must be at least {rule.option.least}")
         number = value
-    if inflation != 1.0 and not rule.believes_run_times:
-        if strictly:
-            raise UsageError(f"inflation {inflation:g}: means nothing to policy {rule.name!r}")
-        inflation = 1.0
-    return Order(rule, number, inflation)
+    if not rule.believes_run_times:
+        for given, value, none in (("inflation", inflation, 1.0), ("overestimate", overestimate, 0.0)):
+            if value != none and strictly:
+                raise UsageError(f"{given} {value:g}: means nothing to policy {rule.name!r}")
+        inflation, overestimate = 1.0, 0.0
+    return Order(rule, number, inflation, overestimate)
+
+
+def shortest_of(threshold: float | None, time_unit: str | None) -> float | None:
+    """How long services count at least in bounded slowdowns: as asked, or 10 s; None where times have no unit."""
+    if threshold is not None or time_unit is None:
+        return threshold
+    return time_in(f"{SHORTEST:g} s", time_unit)
 
 
 def check_order(model: Model, order: Order) -> tuple[str, ...]:

@@ -4,61 +4,175 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from loynes.arrays import Array, Ints
-from loynes.errors import UsageError
+from loynes.errors import TraceError, UsageError
 from loynes.estimate import Estimate
 from loynes.estimators.jobs import average_in_windows, spread_of, system_over, waits_of
 from loynes.estimators.measures import ALL_JOBS, Resource, Wanted
 from loynes.estimators.tails import grid_to, longest_of
 from loynes.kernels.cpu.replay import cheaper_as_runs, run_replay
+from loynes.kernels.events.changes import ServerChange
 from loynes.kernels.events.engine import run_jobs
 from loynes.kernels.events.loop import KINDS, WAITING
-from loynes.questions.answering.orders import Order
+from loynes.model.scenario import check_scenario
+from loynes.questions.answering.believing import believed_of, check_beliefs
+from loynes.questions.answering.orders import Order, PolicyLike, order_of
+from loynes.questions.answering.outages import outages_of
+from loynes.questions.answering.scenario import server_changes
+from loynes.questions.asking.replayed import ReplayedLog
 from loynes.results.records.replay import Log, Recorded, Replay, ReplayedClass, Series
 from loynes.results.tails import Tails
-from loynes.traces.trace import TOO_LARGE, Trace
+from loynes.traces.changes import Changes, changed
+from loynes.traces.jobs import NEEDS_NONE
+from loynes.traces.resampling import days_of, resample
+from loynes.traces.sessions import sessions_of
+from loynes.traces.trace import TOO_LARGE, Trace, rows_of
 from loynes.traces.units import unit_named
+from loynes.traces.words import Bad
 
 # Beyond so many needs, classes are powers of two; beyond so many values of a label, the rest is one class.
 MOST_NEEDS = 12
 MOST_LABELS = 50
 REST = "(all others)"
+# The label of jobs of a log that was changed: the class they had before.
+CLASS = "(class)"
 
 
-def replay_trace(
-    jobs: Trace,
-    units: dict[str, int],
-    by: str | None,
-    windows: int,
-    order: Order,
-    inflation: float | None,
-    servers: int,
+class Replayer:
+    """Reads the log of a question once, changes it, and runs it on a cluster under a policy, as often as is asked."""
+
+    def __init__(self, question: ReplayedLog) -> None:
+        check_beliefs(question)
+        self.question = question
+        recorded = question.recorded(tuple(question.resources))
+        self.source, self.recorded_jobs = recorded.source, recorded.jobs
+        if question.resources:
+            if question.max_need is not None:
+                raise UsageError("max-need: is for servers of one kind")
+            question.check_resources(recorded, question.resources)
+            need = np.array([recorded.demand[name] for name in question.resources])
+            recorded = recorded.select(np.any(need > 0, axis=0), NEEDS_NONE)
+        self.notes: dict[str, Any] = {}
+        if question.changes != Changes():
+            recorded = self._changed(recorded)
+        self.log = recorded
+        self.outages = outages_of(question.outages, recorded)
+
+    def _changed(self, recorded: Trace) -> Trace:
+        """The log with what the question changes about it, from its first job on; classes are those of the log."""
+        question, changes = self.question, self.question.changes
+        if not recorded.jobs:
+            return recorded
+        names, group = classes_of(recorded, question.classes, tuple(question.resources))
+        if changes.kill_at_limit and recorded.requested is not None:
+            self.notes["killed"] = int(np.count_nonzero(recorded.service > recorded.requested))
+        log, group = changed(recorded, changes, names, group)
+        if changes.scale != 1.0:
+            days = days_of(log.submit, log.source) if changes.scale > 1.0 else None
+            index, when = resample(days, log.submit, sessions_of(log), question.seed, 0, changes.scale)
+            if not len(index):
+                raise TraceError(f"{log.source}: no job is left at scale {changes.scale:g}")
+            log, group = replace(rows_of(log, index), submit=when), group[index]
+        first = float(log.submit[0])
+        origin = None if log.origin is None else log.origin + first
+        self.notes["changes"] = list(changes.texts)
+        labels = log.labels | {CLASS: group}
+        self._names = names
+        return replace(log, submit=log.submit - first, origin=origin, begins=log.begins + first, labels=labels)
+
+    def classes(self, jobs: Trace) -> tuple[list[str], Ints]:
+        """Classes of jobs of the log: where it was changed, those that they had before."""
+        if CLASS not in jobs.labels:
+            return classes_of(jobs, self.question.classes, tuple(self.question.resources))
+        there, code = np.unique(jobs.labels[CLASS], return_inverse=True)
+        return [self._names[i] for i in there], code
+
+    def order(self, policy: PolicyLike, strictly: bool = True) -> Order:
+        """A policy with the question's numbers; strictly, those that mean nothing to it are refused."""
+        question = self.question
+        numbers: dict[str, Any] = {
+            "window": question.window, "threshold": question.threshold, "option": question.option
+        }  # fmt: skip
+        inflation = 1.0 if question.inflation is None else question.inflation
+        order = order_of(policy, numbers, inflation, question.overestimate, strictly=strictly)
+        if len(question.resources) > 1 and order.rule.identical_servers_only:
+            raise UsageError(f"policy {order.policy!r}: is for identical servers")
+        if strictly and question.predict is not None and not order.rule.believes_run_times:
+            raise UsageError(f"predict {question.predict!r}: means nothing to policy {order.policy!r}")
+        return order
+
+    def fitting(self, servers: int) -> tuple[Trace, Bad]:
+        """The jobs that fit so many servers, or the question's resources, and which of the log they are."""
+        units = self.question.resources
+        if units:
+            need = np.array([self.log.demand[name] for name in units])
+            keep = np.all(need <= np.array(list(units.values()))[:, None], axis=0)
+        else:
+            keep = self.log.need <= servers
+        if not keep.any():
+            if units:
+                raise TraceError(f"{self.source}: not one of its {self.recorded_jobs} jobs fits these resources")
+            raise TraceError(f"{self.source}: every one of its {self.recorded_jobs} jobs needs more than {servers} servers")
+        return self.log.select(keep, TOO_LARGE), keep
+
+    def run(self, order: Order, servers: int, windows: int) -> Replay:
+        """Exact figures of the jobs that fit so many servers, or the question's resources."""
+        question, units = self.question, self.question.resources
+        jobs, _ = self.fitting(servers)
+        scarce = max(units, key=lambda name: float(jobs.demand[name] @ jobs.service) / units[name], default="")
+        if scarce:
+            # Tables that have room for one resource show the one that is used most.
+            jobs, servers = replace(jobs, need=jobs.demand[scarce], unit=unit_named(scarce)), units[scarce]
+        lost = self._lost(jobs, units or {"servers": servers})
+        believed = believed_of(jobs, order, question, question.seed)
+        if order.policy == "fcfs" and not units and not lost:
+            replayed = _in_turn(jobs, servers, windows)
+        else:
+            more = {"beliefs": believed.beliefs, "lost": lost, "seed": question.seed}
+            replayed = _by_events(jobs, units or {"": servers}, windows, order, believed.guess, scarce, more)
+        details = order.details if believed.words is None else order.details | {"believed": believed.words}
+        details |= self.notes | ({"outages": [one.label for one in self.outages]} if lost else {})
+        wanted = Wanted((), question.percentiles, tails=True)
+        return _result(self, jobs, servers, order, replayed, details, wanted)
+
+    def _lost(self, jobs: Trace, units: dict[str, int]) -> tuple[ServerChange, ...]:
+        if not self.outages:
+            return ()
+        kinds, counts = tuple(units), tuple(units.values())
+        largest = tuple(int(jobs.demand[name].max()) for name in units) if self.question.resources else (
+            int(jobs.need.max()),
+        )  # fmt: skip
+        try:
+            check_scenario(self.outages, kinds, counts, largest)
+        except ValueError as error:
+            raise UsageError(str(error).replace("scenario", "outage", 1)) from None
+        return server_changes(self.outages, kinds, counts)
+
+
+def _result(
+    replayer: Replayer, jobs: Trace, servers: int, order: Order, replayed: Replayed, details: dict[str, Any],
     wanted: Wanted,
-) -> Replay:
-    """Exact figures of recorded jobs, all of which fit, on so many servers, or so much of every resource."""
-    scarce = max(units, key=lambda name: float(jobs.demand[name] @ jobs.service) / units[name], default="")
-    if scarce:
-        # Tables that have room for one resource show the one that is used most.
-        jobs, servers = replace(jobs, need=jobs.demand[scarce], unit=unit_named(scarce)), units[scarce]
-    names, code = classes_of(jobs, by, tuple(units))
-    if order.policy == "fcfs" and not units:
-        replayed, believed = _in_turn(jobs, servers, windows), None
-    else:
-        guess, believed = guesses_of(jobs, order, inflation)
-        replayed = _by_events(jobs, units or {"": servers}, windows, order, guess, scarce)
-    edges, wait = replayed.edges, replayed.wait
+) -> Replay:  # fmt: skip
+    """The result of jobs that were run."""
+    question, units = replayer.question, replayer.question.resources
+    names, code = replayer.classes(jobs)
+    edges, wait, shortest = replayed.edges, replayed.wait, question.slowdown_threshold
     response, span = wait + jobs.service, float(edges[-1])
     series = (edges[:-1], edges[1:], replayed.busy, replayed.busy / servers, replayed.lost, replayed.waiting)
     members = {name: np.flatnonzero(code == i) for i, name in enumerate(names)}
-    sums = (jobs.work, replayed.loss, float(wait.sum()), float(response.sum()))
-    each = {"submit": jobs.submit, "need": jobs.need, "service": jobs.service, "wait": wait, "response": response}
+    # Jobs that failed with their servers did some of their work twice.
+    work = float(replayed.busy @ np.diff(edges)) if replayer.outages else jobs.work
+    sums = (work, replayed.loss, float(wait.sum()), float(response.sum()))
+    ids = np.arange(1, jobs.jobs + 1) if jobs.ids is None else jobs.ids
+    each = {"id": ids, "submitted": jobs.submitted}
+    each |= {"submit": jobs.submit, "need": jobs.need, "service": jobs.service, "wait": wait, "response": response}
     each |= {"recorded_wait": jobs.wait} | {name: jobs.demand[name] for name in units}
     system = system_over(servers, span, *sums)
     grid = grid_to(max(longest_of(wait), longest_of(jobs.wait[~np.isnan(jobs.wait)])))
-    details = order.details if believed is None else order.details | {"believed": believed}
     if units:
         system = replace(system, resources=_resources(jobs, units, span, replayed.losses))
         details = details | {"resources": units}
@@ -68,9 +182,12 @@ def replay_trace(
         model=Log(Path(jobs.source).name, jobs.source, jobs.format, jobs.digest(*units), servers),
         rate=jobs.rate,
         span=span,
-        by=by or "need",
-        overall=waits_of(wait, jobs.service, wanted),
-        classes={name: _class(wait[who], jobs.service[who], jobs.need[who], wanted) for name, who in members.items()},
+        by=question.classes or "need",
+        overall=waits_of(wait, jobs.service, wanted, shortest),
+        classes={
+            name: _class(wait[who], jobs.service[who], jobs.need[who], wanted, shortest)
+            for name, who in members.items()
+        },
         system=system,
         recorded=_recorded(jobs, members, wanted),
         series=Series(*(tuple(column.tolist()) for column in series)),
@@ -129,32 +246,21 @@ def _in_turn(jobs: Trace, servers: int, windows: int) -> Replayed:
     return Replayed(run.wait, float(run.loss.sum()), edges, busy, lost / np.diff(edges), waiting, kernel)
 
 
-def _by_events(jobs: Trace, units: dict[str, int], windows: int, order: Order, guess: Array, scarce: str) -> Replayed:
+def _by_events(
+    jobs: Trace, units: dict[str, int], windows: int, order: Order, guess: Array, scarce: str, more: dict[str, Any]
+) -> Replayed:
     """Any policy; what is lost is what idles while somebody waits. The figures are those of the scarce resource."""
     need = np.array([jobs.demand[name] for name in units]).T if scarce else jobs.need[:, None]
     count = np.array(list(units.values()))
     task = (count, jobs.submit, need, jobs.service, order.rule, order.option, guess)
-    times, _ = run_jobs(*task)
+    times, _ = run_jobs(*task, **more)
     edges = np.linspace(0.0, float((jobs.submit + times[:, 1]).max()), windows + 1)
-    _, sums = run_jobs(*task, edges)
+    _, sums = run_jobs(*task, edges, **more)
     mean = sums / np.diff(edges)[:, None]
     lost = {name: KINDS + 2 * k + 1 for k, name in enumerate(units)}
     losses = {name: float(sums[:, column].sum()) for name, column in lost.items()}
     columns = (mean[:, lost[scarce] - 1], mean[:, lost[scarce]], mean[:, WAITING])
     return Replayed(times[:, 0], losses[scarce], edges, *columns, "events", losses)
-
-
-def guesses_of(jobs: Trace, order: Order, inflation: float | None) -> tuple[Array, str | None]:
-    """What a scheduler believes run times to be, and that in words."""
-    if not order.rule.believes_run_times:
-        return jobs.service, None
-    requested = jobs.requested
-    if inflation is None and requested is not None:
-        known = ~np.isnan(requested)
-        return np.where(known, requested, jobs.service), f"requested times, of {int(known.sum())} jobs"
-    if order.inflation == 1.0:
-        return jobs.service, "true run times"
-    return order.inflation * jobs.service, f"{order.inflation:g} times the true run times"
 
 
 def classes_of(trace: Trace, label: str | None, kinds: tuple[str, ...] = ()) -> tuple[list[str], Ints]:
@@ -201,8 +307,8 @@ def _tails(wait: Array, members: dict[str, Ints], grid: tuple[float, ...]) -> Ta
     })  # fmt: skip
 
 
-def _class(wait: Array, service: Array, need: Ints, wanted: Wanted) -> ReplayedClass:
-    waits = waits_of(wait, service, wanted)
+def _class(wait: Array, service: Array, need: Ints, wanted: Wanted, shortest: float) -> ReplayedClass:
+    waits = waits_of(wait, service, wanted, shortest)
     return ReplayedClass(**vars(waits), jobs=len(need), need=(int(need.min()), int(need.max())))
 
 

@@ -17,7 +17,7 @@ from loynes.results.tables import shown_percentiles, system_table, wait_columns,
 from loynes.results.tails import Tails
 from loynes.traces.units import unit_named
 
-JOB_COLUMNS = ("submit", "need", "service", "wait", "response", "recorded_wait")
+JOB_COLUMNS = ("id", "submitted", "submit", "need", "service", "wait", "response", "recorded_wait")
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Replay(Result):
 
     command: ClassVar[str] = "replay"
     tidy_csv: ClassVar[bool] = True
-    optional: ClassVar[tuple[str, ...]] = ("exceeds", "resources", "percentiles", "tails", "recorded_tails")
+    optional: ClassVar[tuple[str, ...]] = (*Result.optional, "recorded_tails")
     derived: ClassVar[tuple[str, ...]] = (
         "load", "method", "seed", "backend", "replicas", "threshold", "certificate", "why"
     )  # fmt: skip
