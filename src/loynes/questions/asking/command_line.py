@@ -10,13 +10,16 @@ from loynes.questions.asking.question import Question, flag_of, option_of
 
 # What models are saved as before the line is typed: one, or both of a pair.
 MODEL, PAIR = "model.toml", ["a.toml", "b.toml"]
+# Python functions of questions that the command line asks by an option of another one.
+OWN_NAMES = {"policies": "compare_policies", "replay-cases": "replay_cases"}
 
 
 def command_line(question: type[Question], options: dict[str, Any]) -> str:
     """The command line of a question, of which options differ from their defaults; models are files."""
     files, left = _files(question, options)
     command, switch = question.asked_by or (question.command, "")
-    if switch in question.model_fields and switch not in options:
+    needed = switch in question.model_fields and question.model_fields[switch].default
+    if needed and switch not in options:
         left = {switch: question.model_fields[switch].default} | left  # without it another question would be asked
     words = [word for name, value in left.items() for word in _words(question, name, value)]
     target = ["-o", "samples.parquet"] if "path" in question.model_fields else []
@@ -27,7 +30,7 @@ def python_line(question: type[Question], options: dict[str, Any]) -> str:
     """The same in Python."""
     files, left = _files(question, options)
     asked_by = question.asked_by[0] if question.asked_by else question.command
-    name = "compare_policies" if question.command == "policies" else asked_by
+    name = OWN_NAMES.get(question.command, asked_by)
     target = [repr("samples.parquet")] if "path" in question.model_fields else []
     return f"loynes.{name}({', '.join([*map(repr, files), *target, *(f'{n}={v!r}' for n, v in left.items())])})"
 
