@@ -78,7 +78,24 @@ SMALL: dict[str, list[dict[str, Any]]] = {
         {"model": MODEL, "load": 0.5, "samples": 3000, "replicas": 16, "per": "unit"},
         {"model": MODEL, "load": 0.6, "samples": 3000, "objective": "P(wait[two] > 1.5)", "confidence": 0.9},
     ],
-    "replay": [{"trace": LOG, "policy": "easy", "inflation": 2.0, "windows": 5}],
+    "replay": [
+        {"trace": LOG, "policy": "easy", "inflation": 2.0, "windows": 5},
+        {
+            "trace": MONTH,
+            "servers": 12,
+            "policy": "easy-sjbf",
+            "predict": "last-two",
+            "scale": 1.2,
+            "max_need": 4,
+            "larger": "split",
+            "outages": ("from=2d, until=3d, lost=2, how=failed",),
+            "kill_at_limit": True,
+        },
+    ],
+    "replay-cases": [
+        {"trace": MONTH, "servers": (10, 12), "policies": ("fcfs", "easy"), "classes": "user"},
+        {"trace": MONTH, "servers": (10, 12), "policy": "easy", "slowdown_threshold": 60.0},
+    ],
     "evaluate-log": [
         {
             "trace": MONTH,
@@ -98,7 +115,7 @@ SMALL: dict[str, list[dict[str, Any]]] = {
     "fit": [{"trace": LOG, "classes": 3, "law": "exponential"}],
 }
 # Those that do not sample take no time.
-UNTIMED = {"check", "exact", "replay"}
+UNTIMED = {"check", "exact", "replay", "replay-cases"}
 CASES = [pytest.param(name, one, id=f"{name}-{k}") for name, some in SMALL.items() for k, one in enumerate(some)]
 # How long it took, and where samples were put, are no part of the answer.
 VARIES = r'"(read_)?seconds": [^,\n]*,?|"path": "[^"]*",?'
@@ -257,6 +274,8 @@ def other_value(question: type[Question], name: str) -> Any:
     if name == "vary":
         log = {"servers": (12, 14)} if "trace" in question.model_fields else {"classes.two.service.mean": (1.5, 2.25)}
         return "rate" if field.annotation is str else log
+    if name in question.several:
+        return (12, 14)
     if name in OTHERS:
         return OTHERS[name]
     if bool in kinds:

@@ -32,8 +32,8 @@ TRACES = {
     "first-fit": Trace(4, 1, [(0, 4, 4), (1, 3, 3), (2, 4, 1), (2.5, 1, 4), (3, 2, 2.5)], [0, 4, 9.5, 4, 7]),
     # A leaves two. B (3) is reserved at 4, and leaves one over then. D (1), at 3, lasts until 9 and takes that one; it
     # delays C, which has no reservation. E, at 3.5, would delay B. At 4 B, 4-6. From 6 on C is reserved at 9, and E,
-    # which lasts 6, would delay it. F (2) just ends at 9, and leaves no room for G, which is shorter, but came later. At
-    # 9 C, at 10 E and G.
+    # which lasts 6, would delay it. F (2) just ends at 9, and leaves no room for G, which is shorter, but came later.
+    # At 9 C, at 10 E and G.
     "easy": Trace(
         4, 1, [(0, 2, 4), (1, 3, 2), (2, 4, 1), (3, 1, 6), (3.5, 1, 6), (3.75, 2, 3), (3.75, 2, 2)],
         [0, 4, 9, 3, 10, 6, 10],
@@ -43,8 +43,8 @@ TRACES = {
     "easy-sjbf": Trace(
         4, 1, [(0, 3, 10), (0, 1, 3), (1, 4, 7), (2, 1, 5), (2.5, 1, 2), (2.75, 1, 6)], [0, 0, 10, 5, 3, 17]
     ),
-    # The same A, B and C as in "easy". B is reserved for 4-6, C for 6-7. D (1 for 6) would delay C wherever it starts before 7. E (1
-    # for 2), at 3.5, ends at 5.5, and B leaves one server: it passes all three.
+    # The same A, B and C as in "easy". B is reserved for 4-6, C for 6-7. D (1 for 6) would delay C wherever it starts
+    # before 7. E (1 for 2), at 3.5, ends at 5.5, and B leaves one server: it passes all three.
     "conservative": Trace(4, 1, [(0, 2, 4), (1, 3, 2), (2, 4, 1), (3, 1, 6), (3.5, 1, 2)], [0, 4, 6, 7, 3.5]),
     # At 4 D (3), and B (1), the first of two equals; C when D ends at 6. E (4) waits from 6.5 on while two idle, and F
     # (1) takes one of them at 7. All are free when B ends at 12.

@@ -105,6 +105,9 @@ def question_command(name: str) -> Any:
         if question_for(question, given.get("model")) is not question:
             given[LOG] = given.pop("model")
         chosen = next((switch for switch, other in others.items() if _asks(switch, other, given)), "")
+        if not chosen:
+            for name in (name for other in others.values() for name in other.several):
+                given[name] = _whole(given.get(name))
         for alias, (switch, n) in twice.items():
             value = given.pop(alias)
             if switch == chosen:
@@ -125,6 +128,11 @@ def question_command(name: str) -> Any:
     command = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
     command.command(name, help=help_text, epilog=examples)(run)
     return typer.main.get_command(command)
+
+
+def _whole(given: Any) -> Any:
+    """A whole number that was read as a text, since several would have been possible."""
+    return int(given) if isinstance(given, str) and given.strip().lstrip("-").isdecimal() else given
 
 
 def _asks(switch: str, question: type[Question], given: dict[str, Any]) -> bool:

@@ -29,7 +29,19 @@ import numpy as np
 from loynes.arrays import Array
 from loynes.estimate import Estimate, mean_of
 from loynes.estimators.measures import Measures, Resource, Spread, System, Waits, Wanted, part_of
-from loynes.kernels.events.recorded import BOUNDED, BUSY, COUNT, EXCEEDS, LINE, NONE, RANKS, RESPONSE, THERE, WAIT, RecordedState
+from loynes.kernels.events.recorded import (
+    BOUNDED,
+    BUSY,
+    COUNT,
+    EXCEEDS,
+    LINE,
+    NONE,
+    RANKS,
+    RESPONSE,
+    THERE,
+    WAIT,
+    RecordedState,
+)
 
 # See above.
 WIDER = 1.25

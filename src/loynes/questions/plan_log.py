@@ -16,8 +16,8 @@ from loynes.execution.deadline import Stopped
 from loynes.execution.steps import Steps
 from loynes.questions.answering.ending import cut_short
 from loynes.questions.asking import options
-from loynes.questions.asking.options import Option
 from loynes.questions.asking.changed import MOST_COPIES
+from loynes.questions.asking.options import Option
 from loynes.questions.asking.resampled import OnResamples
 from loynes.results.quantity import LOG_UNIT
 from loynes.results.records.log_plan import LogGoal, LogPlan, TriedValue

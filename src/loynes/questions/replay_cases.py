@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, Field, PlainSerializer
+from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
 from loynes.errors import UsageError
 from loynes.execution.context import Context
@@ -49,8 +49,18 @@ class AskReplayCases(ReplayedLog):
             written="list",
             default="what the log's header says",
             unit="servers",
+            must="be whole numbers of at least 1: 96:128:8 or a,b,c",
         ),
     ] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_policy(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """Where neither policies nor several numbers of servers are given, the one policy is the list of them."""
+        servers = str(data.get("servers"))
+        if data.get("policies") or "," in servers or ":" in servers:
+            return data
+        return data | {"policies": (data.get("policy", cls.model_fields["policy"].default),)}
 
     def answer(self, context: Context) -> ReplayCases:
         context.progress(0.0, "reading")

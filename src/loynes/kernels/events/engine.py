@@ -375,14 +375,14 @@ def run_classes(
     for until in [*([] if edges is None else edges), np.inf]:
         before = observations.time.copy()
         while i <= count and floor.clock[0] < until:
+            while coming and floor.clock[0] >= coming[-1].time:
+                change = coming.pop()
+                apply(change, floor, policy.keeps_place, np.random.default_rng([seed, 0, change.number]))
             stretch = min(float(until), coming[-1].time) if coming else float(until)
             i = run_events(
                 policy, option, floor, arrivals, i, count + 1, stretch, demand, 0, count, count,
                 bool(until < np.inf), observations, nothing, state,
             )  # fmt: skip
-            while coming and floor.clock[0] >= coming[-1].time:
-                change = coming.pop()
-                apply(change, floor, policy.keeps_place, np.random.default_rng([seed, 0, change.number]))
             if floor.counts[SPARE] == 0:
                 floor = larger(floor)
         sums.append(observations.time - before)

@@ -1,6 +1,6 @@
-"""Run times that a scheduler predicts itself, from what it has seen of a user's jobs (Tsafrir, Etsion and Feitelson 2007).
+"""Run times that a scheduler predicts itself, from what it has seen of a user's jobs.
 
-A job is predicted to take the mean of the last two run times of its user's jobs that have ended when it is submitted,
+Tsafrir, Etsion and Feitelson 2007. A job is predicted to take the mean of the last two run times of its user's jobs that have ended when it is submitted,
 and never more than its limit, what was requested. Where fewer than two have ended, the prediction is the limit. A job
 that outlives its prediction is believed to take longer from then on (Corrections); the scheduler notices when it next
 looks, at an arrival or an end, as in the authors' simulations. No limit is below the run time, so neither is the last

@@ -75,5 +75,3 @@ def _gains(
 def _gain(minus: Array) -> Gains:
     less, more = (float(np.mean(side)) for side in (minus < 0, minus > 0))
     return Gains(len(minus), float(minus.mean()), less, more)
-
-

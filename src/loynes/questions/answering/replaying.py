@@ -116,7 +116,9 @@ class Replayer:
         if not keep.any():
             if units:
                 raise TraceError(f"{self.source}: not one of its {self.recorded_jobs} jobs fits these resources")
-            raise TraceError(f"{self.source}: every one of its {self.recorded_jobs} jobs needs more than {servers} servers")
+            raise TraceError(
+                f"{self.source}: every one of its {self.recorded_jobs} jobs needs more than {servers} servers"
+            )
         return self.log.select(keep, TOO_LARGE), keep
 
     def run(self, order: Order, servers: int, windows: int) -> Replay:

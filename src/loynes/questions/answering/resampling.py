@@ -24,10 +24,10 @@ from loynes.execution.context import Context
 from loynes.execution.deadline import Stopped
 from loynes.execution.steps import Steps
 from loynes.kernels.events.recorded import BOUNDED, COUNT, NONE, RESPONSE, WAIT, Recorded, RecordedJobs, RecordedState
+from loynes.questions.answering.believing import believed_of, check_beliefs
 from loynes.questions.answering.ending import cut_short
 from loynes.questions.answering.objectives import Objective, Target
 from loynes.questions.answering.orders import Order, order_of
-from loynes.questions.answering.believing import believed_of, check_beliefs
 from loynes.questions.answering.replaying import classes_of, log_warnings
 from loynes.questions.asking.resampled import OnResamples
 from loynes.results.records.log_cases import LogCase, LogCases
@@ -48,7 +48,13 @@ ENOUGH = 50
 # Resamples from which on something is known, where there is no time for all.
 LEAST_RESAMPLES = 2
 # Metrics whose differences are shown, and their columns.
-DIFFERENCES = {"wait.mean": WAIT, "wait.p95": WAIT + 4, "response.mean": RESPONSE, "no_wait": NONE, "bounded_slowdown": BOUNDED}
+DIFFERENCES = {
+    "wait.mean": WAIT,
+    "wait.p95": WAIT + 4,
+    "response.mean": RESPONSE,
+    "no_wait": NONE,
+    "bounded_slowdown": BOUNDED,
+}
 # How often the log itself is run where jobs are added to it, anew each time.
 OWN_RUNS = 10
 
