@@ -40,7 +40,7 @@ class AskReplayCases(ReplayedLog):
         PlainSerializer(lambda given: [str(one) for one in given]),
         Option("The same jobs under these policies.", "P1,P2,...", written="list"),
     ] = ()
-    servers: Annotated[  # type: ignore[assignment]
+    servers: Annotated[
         tuple[Annotated[int, Field(ge=1)], ...] | None,
         BeforeValidator(values_of),
         Option(
@@ -51,7 +51,7 @@ class AskReplayCases(ReplayedLog):
             unit="servers",
             must="be whole numbers of at least 1: 96:128:8 or a,b,c",
         ),
-    ] = None
+    ] = None  # type: ignore[assignment]
 
     @model_validator(mode="before")
     @classmethod

@@ -1,10 +1,10 @@
 """Run times that a scheduler predicts itself, from what it has seen of a user's jobs.
 
-Tsafrir, Etsion and Feitelson 2007. A job is predicted to take the mean of the last two run times of its user's jobs that have ended when it is submitted,
-and never more than its limit, what was requested. Where fewer than two have ended, the prediction is the limit. A job
-that outlives its prediction is believed to take longer from then on (Corrections); the scheduler notices when it next
-looks, at an arrival or an end, as in the authors' simulations. No limit is below the run time, so neither is the last
-correction.
+The predictions of Tsafrir, Etsion and Feitelson 2007: a job is believed to take the mean of the last two run times of
+its user's jobs that have ended when it is submitted, and never more than its limit, what was requested; where fewer
+than two have ended, as long as was requested. A job that outlives its prediction is believed to take longer from then
+on (CORRECTIONS). The scheduler notices when it next looks, at an arrival or an end, as in the simulator of Gaussier,
+Glesser, Reis and Trystram 2015. No limit is below the run time, so neither is the last correction.
 """
 
 from __future__ import annotations
@@ -71,8 +71,16 @@ def predicted(arrivals: Any, beliefs: Beliefs) -> PredictedArrivals:
     user, limit = np.full(count, users - 1), np.full(count, np.inf)
     user[: len(beliefs.user)], limit[: len(beliefs.limit)] = beliefs.user, beliefs.limit
     limit = np.maximum(limit, arrivals.service)
-    known = (user.astype(np.int64), limit, np.zeros(count), np.zeros(count, np.int64))
-    return PredictedArrivals(*arrivals, *known, np.zeros((users, 2)), np.zeros(users, np.int64), beliefs.correction)
+    return PredictedArrivals(
+        *arrivals,
+        user=user.astype(np.int64),
+        limit=limit,
+        first=np.zeros(count),
+        corrected=np.zeros(count, np.int64),
+        last=np.zeros((users, 2)),
+        ended=np.zeros(users, np.int64),
+        correction=beliefs.correction,
+    )
 
 
 @uncounted

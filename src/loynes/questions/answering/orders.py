@@ -64,9 +64,9 @@ def order_of(
             raise UsageError(f"{given} {value}: must be at least {rule.option.least}")
         number = value
     if not rule.believes_run_times:
-        for given, value, none in (("inflation", inflation, 1.0), ("overestimate", overestimate, 0.0)):
-            if value != none and strictly:
-                raise UsageError(f"{given} {value:g}: means nothing to policy {rule.name!r}")
+        for what, believed, none in (("inflation", inflation, 1.0), ("overestimate", overestimate, 0.0)):
+            if believed != none and strictly:
+                raise UsageError(f"{what} {believed:g}: means nothing to policy {rule.name!r}")
         inflation, overestimate = 1.0, 0.0
     return Order(rule, number, inflation, overestimate)
 

@@ -14,7 +14,6 @@ from loynes.execution.steps import Steps
 from loynes.questions.answering.replaying import Replayer, classes_of
 from loynes.questions.asking.replayed import ReplayedLog
 from loynes.results.records.replay_cases import Gains, ReplayCase, ReplayCases
-from loynes.traces.trace import Trace
 
 
 def cases_of(
@@ -35,7 +34,7 @@ def cases_of(
     # By need the jobs are named as all of the log are: clusters of different sizes have other ones of them.
     by_size = classes_of(replayer.log, None, tuple(question.resources)) if question.classes else None
     cases: list[ReplayCase] = []
-    first: tuple[Array, Array] | None = None
+    before: Array | None = None
     number = len(sizes) * len(orders)
     for servers in sizes:
         for order in orders:
@@ -46,10 +45,10 @@ def cases_of(
             steps.next(1.0, number - len(cases) - 1, f"{len(cases) + 1} of {number}: {name}").progress(0.0, name)
             result = replayer.run(order, servers, windows)
             _, kept = replayer.fitting(servers)
-            waits = np.full(len(kept), np.nan)
+            waits: Array = np.full(len(kept), np.nan)
             waits[kept] = result.each["wait"]
-            first = (waits, kept) if first is None else first
-            gains, sized = _gains(replayer, replayer.log, waits, first[0], by_size) if cases else ({}, {})
+            before = waits if before is None else before
+            gains, sized = _gains(replayer, waits, before, by_size) if cases else ({}, {})
             cases.append(ReplayCase(name or order.policy, config, result, gains, sized))
     texts = dict.fromkeys(f"{case.name}: {text}" for case in cases for text in case.result.warnings)
     return ReplayCases(model=cases[0].result.model, by=question.classes or "need", cases=tuple(cases),
@@ -57,7 +56,7 @@ def cases_of(
 
 
 def _gains(
-    replayer: Replayer, log: Trace, waits: Array, before: Array, by_size: tuple[list[str], Ints] | None
+    replayer: Replayer, waits: Array, before: Array, by_size: tuple[list[str], Ints] | None
 ) -> tuple[dict[str, Gains], dict[str, Gains]]:
     """By class, and by size where classes are something else: of the jobs that are in both cases."""
     both = ~np.isnan(waits) & ~np.isnan(before)
@@ -68,7 +67,7 @@ def _gains(
         return {name: _gain(minus[inside == i]) for i, name in enumerate(names) if (inside == i).any()}
 
     whole = {ALL_JOBS: _gain(minus)} if len(minus) else {}
-    classes = whole | grouped(*replayer.classes(log))
+    classes = whole | grouped(*replayer.classes(replayer.log))
     return classes, {} if by_size is None else grouped(*by_size)
 
 
