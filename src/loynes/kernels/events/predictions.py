@@ -72,7 +72,11 @@ def predicted(arrivals: Any, beliefs: Beliefs) -> PredictedArrivals:
     user[: len(beliefs.user)], limit[: len(beliefs.limit)] = beliefs.user, beliefs.limit
     limit = np.maximum(limit, arrivals.service)
     return PredictedArrivals(
-        *arrivals,
+        arrivals.arrival,
+        arrivals.job_class,
+        arrivals.service,
+        arrivals.guess,
+        arrivals.row,
         user=user.astype(np.int64),
         limit=limit,
         first=np.zeros(count),
