@@ -80,7 +80,7 @@ def test_by_the_book(name: str, correction: str) -> None:
         beliefs = Beliefs(user, limit, CORRECTIONS.index(correction))
         times, _ = run_jobs(units, arrival, need, service, name, guess=limit, beliefs=beliefs)
         jobs = list(zip(arrival, need, service.tolist(), limit.tolist(), strict=True))
-        ends = Predicting(units, jobs, user.tolist(), limit.tolist(), correction).run(schedule, 1, count)
+        ends = Predicting(units, jobs, user.tolist(), limit.tolist(), correction).run(schedule, 0, count)
         np.testing.assert_array_equal(arrival + times[:, 1], ends)
 
 

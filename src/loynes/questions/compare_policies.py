@@ -53,6 +53,7 @@ class ComparePolicies(Question):
     rates: options.Rates = None
     window: options.Window = None
     threshold: options.SwapThreshold = None
+    depth: options.Depth = None
     inflation: options.Inflation = 1.0
     overestimate: options.Overestimate = 0.0
     slowdown_threshold: options.SlowdownThreshold = None
@@ -75,7 +76,7 @@ class ComparePolicies(Question):
         from loynes.questions.answering.orders import check_order, order_of
 
         model = self.model
-        numbers = {"window": self.window, "threshold": self.threshold}
+        numbers = {"window": self.window, "threshold": self.threshold, "depth": self.depth}
         believed = (self.inflation, self.overestimate)
         orders = [order_of(one, numbers, *believed, strictly=False) for one in self.policies]
         names = tuple(order.policy for order in orders)

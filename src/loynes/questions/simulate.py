@@ -100,6 +100,7 @@ class Simulate(Question):
     ] = ()
     window: options.Window = None
     threshold: options.SwapThreshold = None
+    depth: options.Depth = None
     option: options.OwnOption = None
     inflation: options.Inflation = 1.0
     overestimate: options.Overestimate = 0.0
@@ -144,7 +145,7 @@ class Simulate(Question):
         from loynes.questions.answering.orders import check_order, order_of, shortest_of
         from loynes.questions.answering.scenario import changes_of
 
-        options = {"window": self.window, "threshold": self.threshold, "option": self.option}
+        options = {"window": self.window, "threshold": self.threshold, "depth": self.depth, "option": self.option}
         order = order_of(self.policy, options, self.inflation, self.overestimate)
         moments, horizon = self._moments()
         model = self.model

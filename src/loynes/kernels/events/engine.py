@@ -321,7 +321,7 @@ def run_jobs(
     need: Ints,
     service: Array,
     policy: str | Path | Policy | Callable[..., Any],
-    option: int = 1,
+    option: int | None = None,
     guess: Array | None = None,
     edges: Array | None = None,
     **more: Any,
@@ -334,6 +334,7 @@ def run_jobs(
     """
     demand, job_class = np.unique(np.ascontiguousarray(need, dtype=np.int64), axis=0, return_inverse=True)
     guess, rule = service if guess is None else guess, find_policy(policy)
+    option = rule.default_option if option is None else option
     return run_classes(units, arrival, job_class.ravel(), demand, service, guess, rule, option, edges, **more)
 
 

@@ -32,7 +32,7 @@ class Order:
     @property
     def details(self) -> dict[str, Any]:
         """The numbers that mean something to this policy."""
-        numbers: dict[str, Any] = {self.rule.option.name: self.option} if self.rule.option else {}
+        numbers: dict[str, Any] = {self.rule.option.name: self.option} if self.rule.option and self.option else {}
         believed = {"inflation": self.inflation} if self.rule.believes_run_times else {}
         return numbers | believed | ({"overestimate": self.overestimate} if self.overestimate else {})
 

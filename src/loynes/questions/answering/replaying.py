@@ -95,7 +95,8 @@ class Replayer:
         """A policy with the question's numbers; strictly, those that mean nothing to it are refused."""
         question = self.question
         numbers: dict[str, Any] = {
-            "window": question.window, "threshold": question.threshold, "option": question.option
+            "window": question.window, "threshold": question.threshold, "depth": question.depth,
+            "option": question.option,
         }  # fmt: skip
         inflation = 1.0 if question.inflation is None else question.inflation
         order = order_of(policy, numbers, inflation, question.overestimate, strictly=strictly)

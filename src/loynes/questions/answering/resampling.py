@@ -117,7 +117,12 @@ class LogRunner:
         self.recorded = recorded
         self.days: Days = days_of(self.recorded.submit, self.recorded.source, question.block)
         self.names, self._group = classes_of(self.recorded, question.classes, tuple(question.resources))
-        self._numbers = {"window": question.window, "threshold": question.threshold, "option": question.option}
+        self._numbers = {
+            "window": question.window,
+            "threshold": question.threshold,
+            "depth": question.depth,
+            "option": question.option,
+        }
         if self.days.block > self.days.length / 2:
             raise UsageError(
                 f"block {self.days.block:g}: must be at most half of the {self.days.length} days of the log"

@@ -28,6 +28,7 @@ class ChangedLog(AboutLog):
     correct: options.Correct = None
     window: options.Window = None
     threshold: options.SwapThreshold = None
+    depth: options.Depth = None
     option: options.OwnOption = None
     classes: options.ByLabel = None
     scale: Annotated[Copies, Option("So many times as many jobs, of the same kinds.")] = 1.0

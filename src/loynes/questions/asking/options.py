@@ -302,6 +302,11 @@ Window = Annotated[int | None, Field(ge=1), Option("How far smash looks.", defau
 SwapThreshold = Annotated[
     int | None, Field(ge=1), Option("Idle servers at which quick-swap switches.", default="1", unit="servers")
 ]
+Depth = Annotated[
+    int | None,
+    Field(ge=0),
+    Option("Jobs from the head of the line that conservative gives reservations.", default="all", unit="jobs"),
+]
 EventJobs = Annotated[
     int | None, Field(ge=1, le=2**40), Option("Observed in each replica.", default="200000", unit="jobs")
 ]
