@@ -25,8 +25,9 @@ class Trace:
 
 
 TRACES = {
-    # A runs 0-4 and leaves one server. B (4) waits for it, C (1) behind B although it would fit, D behind C.
-    "fcfs": Trace(4, 2, [(0, 3, 4), (1, 4, 1), (2, 1, 1), (2.5, 4, 1)], [0, 4, 5, 6]),
+    # A runs 0-4 and leaves four servers. B (5) waits for it, C (1) and D (1) behind B although they would fit, and E (5)
+    # for B.
+    "fcfs": Trace(8, 2, [(0, 4, 4), (1, 5, 1), (2, 1, 1), (2.5, 1, 20), (3, 5, 1)], [0, 4, 4, 4, 5]),
     # A takes all until 4. Then B (3), not C (4), and D (1), which lasts until 8. At 7 B ends: three idle, C does not
     # fit, E (2) does, until 9.5. Only then are all four free for C.
     "first-fit": Trace(4, 1, [(0, 4, 4), (1, 3, 3), (2, 4, 1), (2.5, 1, 4), (3, 2, 2.5)], [0, 4, 9.5, 4, 7]),
@@ -60,9 +61,10 @@ TRACES = {
     ),
     # A (1) and B (2) run. At 2 A, B and C (4) are the shortest beginning that fills four servers; C needs most, the
     # others are stopped. At 3 A, B and D (1) just fill them, and E (4) is not looked at. At 4 B and D end; of A and E E
-    # is served, 4-5, and A, which has 1 left to get, ends at 6: 2 later than if it had not waited.
+    # is served, 4-5, and A, which has 1 left to get, ends at 6: 2 later than if it had not waited. At 10 F (3) and G (2)
+    # are enough to fill four servers, and F needs more; H (2), which would just fill them with G, is not looked at.
     "server-filling": Trace(
-        4, 1, [(0, 1, 4), (1, 2, 2), (2, 4, 1), (2.5, 1, 1), (2.75, 4, 1)], [2, 2, 2, 3, 4]
+        4, 1, [(0, 1, 4), (1, 2, 2), (2, 4, 1), (2.5, 1, 1), (2.75, 4, 1), (10, 3, 1), (10, 2, 1), (10, 2, 1)], [2, 2, 2, 3, 4, 10, 11, 11]
     ),
     # A leaves one server. C passes B (4), which has waited 1, less than 2; D does not, as B has waited 2.5 by then.
     "first-fit-ageing": Trace(4, 2, [(0, 3, 4), (1, 4, 1), (2, 1, 1), (3.5, 1, 0.25)], [0, 4, 2, 5]),

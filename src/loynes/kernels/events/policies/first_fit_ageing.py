@@ -21,7 +21,7 @@ def age_of(mix: Mix) -> float:
 
 @policy(
     "first-fit-ageing",
-    rank=3,
+    rank=5,
     by_class=True,
     prepare=age_of,
     option=Option(
