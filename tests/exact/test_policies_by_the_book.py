@@ -25,7 +25,7 @@ from loynes.kernels.events.engine import Events, run_jobs, run_replicas
 from loynes.kernels.events.loop import draw
 from loynes.kernels.events.mix import Mix, recorded_mix
 from loynes.kernels.events.policies import policies
-from loynes.kernels.events.schedules import best_schedules, in_turn
+from loynes.kernels.events.schedules import schedules_for
 
 
 class Cluster:
@@ -298,7 +298,7 @@ def msr(cluster: Cluster, option: int, backfill: bool = False) -> None:
     mix, turns = cluster.mix, cluster.turns
     assert mix is not None
     if not turns:
-        found = in_turn(best_schedules(mix.units, mix.demand, mix.rate * mix.service), mix.residual)
+        found = schedules_for(mix.units, mix.demand, mix.rate * mix.service, mix.residual)
         turns |= {"jobs": found.jobs, "mean": found.share * option, "now": 0, "changing": True, "drawn": 0}
         turns["mean"] = turns["mean"] if len(found.share) > 1 else [np.inf]
 

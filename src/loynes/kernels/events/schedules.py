@@ -26,6 +26,8 @@ WORTH, NO_SHARE = 1e-9, 1e-12
 # Of the class that offers most, every class counts for at least this share.
 LEAST = 1e-6
 MOST_ROUNDS = 1000
+# A single schedule that leaves this share of what could be spared is preferred.
+WORTH_CHANGES = 0.5
 
 
 class Schedules(NamedTuple):
@@ -34,6 +36,43 @@ class Schedules(NamedTuple):
     jobs: Ints  # [schedule, class]
     share: Array  # [schedule]
     growth: float  # by which factor rates could grow
+
+
+def schedules_for(units: Ints, demand: Ints, offered: Array, residual: Array) -> Schedules:
+    """Schedules to run in turn: the best there are, or a single one that leaves half as much to spare as they do.
+
+    Where jobs are small there often is one, and no time is lost on changes. `residual` says how long running jobs of a
+    class still run.
+    """
+    best = best_schedules(units, demand, offered)
+    alone = single_schedule(units, demand, offered)
+    enough = alone is not None and alone.growth - 1.0 >= WORTH_CHANGES * (best.growth - 1.0) > 0
+    return alone if alone is not None and enough else in_turn(best, residual)
+
+
+def single_schedule(units: Ints, demand: Ints, offered: Array) -> Schedules | None:
+    """The schedule that alone carries most: jobs in proportion to what classes offer, rounded up, as long as they fit.
+
+    None if there is no schedule with jobs of every class.
+    """
+    known = offered > 0
+    if not known.any() or (known @ demand > units).any():
+        return None
+    # More jobs of any class than this do not fit; steps are taken where a class gets one more.
+    most = np.array([_most(units, need) for need in demand])
+    steps = np.unique(np.concatenate([np.arange(1, n + 1) / a for n, a in zip(most, offered, strict=True) if a > 0]))
+    low, high = 0, len(steps)  # the first that does not fit is searched for by bisection
+    while low < high:
+        middle = (low + high) // 2
+        fit = (_rounded_up(steps[middle] * offered) @ demand <= units).all()
+        low, high = (middle + 1, high) if fit else (low, middle)
+    whole = _filled(units, demand, _rounded_up(steps[low - 1] * offered) if low else known.astype(np.int64))
+    return Schedules(whole[None], np.ones(1), float((whole[known] / offered[known]).min()))
+
+
+def _rounded_up(numbers: Array) -> Ints:
+    """Whole numbers of jobs; what is one but for rounding stays it."""
+    return np.asarray(np.ceil(numbers * (1.0 - 1e-12)), np.int64)
 
 
 def best_schedules(units: Ints, demand: Ints, offered: Array) -> Schedules:

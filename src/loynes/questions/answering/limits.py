@@ -17,7 +17,7 @@ from loynes.execution.context import Context
 from loynes.execution.deadline import Stopped
 from loynes.execution.steps import Steps
 from loynes.kernels.engine import Engine
-from loynes.kernels.events.engine import run_replicas
+from loynes.kernels.events.engine import ReplicaRecord, run_replicas
 from loynes.model import Model
 from loynes.questions.answering.events import event_task
 from loynes.questions.answering.orders import Order
@@ -108,7 +108,7 @@ def _growth(
     model: Model, order: Order, rate: float, jobs: int, room: int, seed: int, engine: Engine
 ) -> tuple[float, float]:
     """Which share of the work that comes piles up in the second half of a run, and the half-width of that."""
-    end, kinds = jobs / rate, len(model.kinds)
+    end = jobs / rate
     events = event_task(
         model, rate, order, seed=seed, replicas=np.arange(REPLICAS), horizon=end,
         at=np.array([0.5 * end, end]), limit=room, to_the_end=False,
@@ -116,8 +116,22 @@ def _growth(
     replicas = run_replicas(events, engine)
     if any(one.overrun for one in replicas):
         return math.inf, math.inf
+    return _piled_up(model, replicas, jobs)
+
+
+def _piled_up(model: Model, replicas: list[ReplicaRecord], jobs: int) -> tuple[float, float]:
+    """The same, of replicas that were looked at in the middle and at the end of so many jobs."""
+    kinds = len(model.kinds)
     left = np.array([one.moments[:, 2 + 2 * kinds :] for one in replicas])  # [replica, moment, kind]
     work = np.array(model.works)
     grown = (left[:, 1] - left[:, 0])[:, work > 0] / (0.5 * jobs * work[work > 0])
     worst = grown[:, int(np.argmax(grown.mean(axis=0)))]
     return float(worst.mean()), half_width(worst, 0.99)
+
+
+def piles_up(model: Model, replicas: list[ReplicaRecord], jobs: int) -> bool:
+    """Whether work grew more than chance explains between the middle and the end of runs of so many jobs."""
+    if any(np.isnan(one.moments).any() for one in replicas):
+        return True  # the line had grown too long before the end
+    grows, unsure = _piled_up(model, replicas, jobs)
+    return grows - unsure > 2.0 * _by_chance(_spread_of_work(model), jobs)

@@ -293,7 +293,7 @@ class LogRunner:
 
 
 def cases_result(
-    kind: type[Cases], runner: LogRunner, cases: list[tuple[str, dict[str, Any], Case]], context: Context
+    kind: type[Cases], runner: LogRunner, cases: list[tuple[str, dict[str, Any], Case]], context: Context, **more: Any
 ) -> Cases:
     """Named cases on the same resamples, and their differences to the first."""
     found, late, steps = [], [], Steps(context)
@@ -321,6 +321,7 @@ def cases_result(
         confidence=runner.question.confidence,
         seed=runner.question.seed,
         warnings=tuple(texts),
+        **more,
     )
 
 

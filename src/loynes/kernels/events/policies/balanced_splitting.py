@@ -59,6 +59,7 @@ def parts_of(mix: Mix) -> Parts:
     by_class=True,
     identical_servers_only=True,
     prepare=parts_of,
+    caveat="computed for this mix: another mix needs other parts; may carry less than strict order",
     summary="servers of its own for every class, in proportion to its work; who finds none free waits for the others, "
     "first come, first served",
     reference="Anselmi and Doncel 2024, arXiv 2409.18557",

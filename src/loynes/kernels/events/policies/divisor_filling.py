@@ -72,6 +72,7 @@ def needs_no_divisors(needs: list[int], servers: int) -> tuple[str, ...]:
     identical_servers_only=True,
     prepare=room_for,
     check=needs_no_divisors,
+    caveat="needs preemption that costs nothing: jobs are stopped and go on later",
     summary="preemptive: of the shortest beginning of the line of which some fill all servers exactly, those, the "
     "largest first",
     reference="Grosof, Harchol-Balter and Scheller-Wolf 2022, arXiv 2109.12663",

@@ -17,7 +17,13 @@ def first_that_fits(floor):
     return best
 
 
-@policy("first-fit", rank=2, by_class=True, summary="whoever fits, in order of arrival; big jobs may starve")
+@policy(
+    "first-fit",
+    rank=2,
+    by_class=True,
+    caveat="big jobs may starve",
+    summary="whoever fits, in order of arrival; big jobs may starve",
+)
 def first_fit(floor, option):
     while any_idle(floor):
         best = first_that_fits(floor)

@@ -27,6 +27,7 @@ def age_of(mix: Mix) -> float:
     option=Option(
         "age", default=COMPUTED, least=0, help="how long a job waits before nobody passes it; 10 mean services"
     ),
+    caveat="once the head of the line has waited long enough, it idles servers like fcfs",
     summary="whoever fits, in order of arrival; but nobody passes a job that has waited longer than `--age`",
 )
 def first_fit_ageing(floor, age):

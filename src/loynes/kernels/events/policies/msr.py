@@ -1,7 +1,7 @@
 """Nonpreemptive Markovian service rates (Chen, Grosof and Berg 2025, nMSR): schedules in turn, computed for the mix.
 
 A schedule says how many jobs of every class may run. A few schedules, and shares of time for them, carry more of the
-mix than any others (`schedules.best_schedules`); they are run one after the other. A schedule is run for an exponential
+mix than any others (`schedules.py`); they are run one after the other. A schedule is run for an exponential
 time, whose mean is its share of a cycle. Then the next is the one to follow: jobs above its numbers run to their end,
 none of them is started, and jobs of the next start as soon as they fit. Its own time begins when no class has more jobs
 running than it says. Lines play no part in it: how many jobs of a class may run is a Markov chain of its own.
@@ -24,7 +24,7 @@ from loynes.kernels.cpu.philox import words
 from loynes.kernels.events.floor import NOBODY, start
 from loynes.kernels.events.mix import Mix
 from loynes.kernels.events.policies.register import COMPUTED, Option, policy
-from loynes.kernels.events.schedules import best_schedules, cycle_length, in_turn
+from loynes.kernels.events.schedules import cycle_length, schedules_for
 from loynes.kernels.events.timetable import ask_again
 from loynes.kernels.events.uncounted import uncounted
 from loynes.kernels.events.view import (
@@ -62,7 +62,7 @@ CYCLE = Option(
 
 def turns_of(mix: Mix) -> Turns:
     """The schedules of a mix, before the first of them."""
-    found = in_turn(best_schedules(mix.units, mix.demand, mix.rate * mix.service), mix.residual)
+    found = schedules_for(mix.units, mix.demand, mix.rate * mix.service, mix.residual)
     cycle = cycle_length(found, mix.residual, mix.mean_service) if mix.option != mix.option else mix.option
     if not cycle > 0 and len(found.share) > 1:
         raise UsageError(f"cycle {cycle:g}: must be above 0")
@@ -81,6 +81,7 @@ def turns_of(mix: Mix) -> Turns:
     asks_again=True,
     prepare=turns_of,
     option=CYCLE,
+    caveat="computed for this mix, and servers idle where a class has nobody in line; another mix needs another cycle",
     summary="so many jobs of every class as a schedule says; schedules, computed for the mix, take turns at random "
     "times",
     reference="Chen, Grosof and Berg 2025, arXiv 2412.08915 (nMSR)",

@@ -18,6 +18,7 @@ from loynes.kernels.events.view import any_idle
     asks_again=True,
     prepare=turns_of,
     option=CYCLE,
+    caveat="computed for this mix: another mix needs another cycle; no theory covers the backfilling",
     summary="as msr; then whoever else fits, in order of arrival, unless schedules change",
     reference="Chen, Grosof and Berg 2025, arXiv 2412.08915 (nMSR with backfilling)",
 )

@@ -56,6 +56,7 @@ class Policy:
     schedule: Any = field(compare=False, repr=False)
     summary: str = field(default="", compare=False)  # who starts, in one line of a table
     reference: str = field(default="", compare=False)
+    caveat: str = field(default="", compare=False)  # what speaks most against it, wherever it is used
     option: Option | None = None
     believes_run_times: bool = False  # its choices depend on how long it believes jobs to take
     by_class: bool = False  # it needs lines by class

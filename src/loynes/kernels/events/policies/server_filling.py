@@ -32,6 +32,7 @@ def needs_no_powers(needs: list[int], servers: int) -> tuple[str, ...]:
     keeps_place=True,
     identical_servers_only=True,
     check=needs_no_powers,
+    caveat="needs preemption that costs nothing: jobs are stopped and go on later",
     summary="preemptive: the largest of the shortest beginning of the line that fills all servers",
     reference="Grosof, Scully, Harchol-Balter and Scheller-Wolf 2022",
 )
