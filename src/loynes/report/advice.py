@@ -23,6 +23,7 @@ def content(result: Advice) -> Content:
         title=result.title,
         facts=[*cluster_facts(result.model)[:-1], count(len(result.choices), "policy", "policies")],
         summary=_sentences(result),
+        tiles=[],
         charts=charts(result),
         grids=[Grid.of(result.summary, "Every policy, the best first")],
         sure=Sure([EVENTS, BIAS, JUDGED, intervals(result.confidence)]),
