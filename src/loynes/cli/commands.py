@@ -67,7 +67,7 @@ def _modules() -> list[str]:
 
 # The order in which help shows commands: from the first look at a model to what is left to do with a result.
 ORDER = ("init", "models", "check", "stability", "evaluate", "exact", "certify", "simulate", "policies", "compare",
-         "sweep", "plan", "sensitivity", "replay", "fit", "sample", "report", "resume", "reproduce",
+         "sweep", "plan", "sensitivity", "replay", "eta", "fit", "sample", "report", "resume", "reproduce",
          "schema")  # fmt: skip
 
 

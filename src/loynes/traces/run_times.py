@@ -16,7 +16,6 @@ started at least their limit before: of these none is missing for being long.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -155,9 +154,7 @@ def learn(trace: Trace, start: Array, until: float, kinds: tuple[str, ...] = ())
         counts.append(np.bincount(group))
         laws.append(_cumulative(group, len(code), ratio, values))
     weights = _learn_weights(groups, counts, ratio)
-    return History(
-        len(rows), levels, weights, relative, values, tuple(codes), tuple(counts), tuple(laws)
-    )
+    return History(len(rows), levels, weights, relative, values, tuple(codes), tuple(counts), tuple(laws))
 
 
 _USED = ("user", "queue")
@@ -222,16 +219,12 @@ def _learn_weights(groups: list[Ints], counts: list[Ints], ratio: Array) -> tupl
     return tuple(weights)
 
 
-def mean_run(laws: RunTimeLaws) -> Array:
-    """The expected remaining time of every job, by its law."""
-    grid = (np.arange(POINTS) + 0.5) / POINTS
-    share = laws.passed[:, None] + grid * (1.0 - laws.passed[:, None])
-    at = share * POINTS
+def remaining(laws: RunTimeLaws, share: float) -> Array:
+    """The time that is left to every job with such a probability, by its law given what it has run."""
+    at = (laws.passed + share * (1.0 - laws.passed)) * POINTS
     low = np.minimum(at.astype(np.int64), POINTS - 1)
-    table = laws.quantiles[laws.law]
-    rows = np.arange(len(table))[:, None]
-    value = table[rows, low] + (at - low) * (table[rows, low + 1] - table[rows, low])
-    left = np.maximum(value * laws.scale[:, None] - laws.elapsed[:, None], 0.0).mean(axis=1)
-    beyond = laws.passed >= 1.0
-    left[beyond] = 0.5 * np.maximum(laws.limit - laws.elapsed, 0.0)[beyond]
-    return np.asarray(np.where(math.inf > left, left, 0.0))
+    below, above = laws.quantiles[laws.law, low], laws.quantiles[laws.law, low + 1]
+    total = np.minimum((below + (at - low) * (above - below)) * laws.scale, laws.limit)
+    left = np.maximum(total - laws.elapsed, 0.0)
+    beyond = share * np.maximum(laws.limit - laws.elapsed, 0.0)
+    return np.asarray(np.where(laws.passed >= 1.0, beyond, left))

@@ -50,7 +50,9 @@ class Later(NamedTuple):
     service: Array
     limit: Array
     first: Ints  # [day + 1], the first job of each day
-    second: float
+    second: float  # of the day, now
+    season: int  # days until the same kind of day comes again: 7, or 1 in a short history
+    today: int  # which kind of day it is now
 
 
 class ForecastState(NamedTuple):
@@ -227,12 +229,16 @@ def later_jobs(later: Later, seed: int, draw: int, horizon: float) -> Later:
     rng = np.random.default_rng([seed, STREAM_FORECAST, draw])
     days = len(later.first) - 1
     wanted = min(int(np.ceil((horizon + later.second) / 86400.0)), 366) if np.isfinite(horizon) else days
-    chosen = rng.integers(0, days, max(wanted, 1))
+    kind = (later.today + np.arange(max(wanted, 1))) % later.season
+    alike = (days - kind - 1) // later.season + 1  # days of that kind: kind, kind + season, ...
+    chosen = kind + later.season * (rng.random(len(kind)) * alike).astype(np.int64)
     sizes = later.first[chosen + 1] - later.first[chosen]
     ends = np.cumsum(sizes)
     index = np.arange(ends[-1]) + np.repeat(later.first[chosen] - (ends - sizes), sizes)
     shift = 86400.0 * (np.arange(len(chosen)) - chosen) - later.second
     when = later.submit[index] + np.repeat(shift, sizes)
-    kept = index[(when > 0) & (when < horizon)]
-    when = when[(when > 0) & (when < horizon)]
-    return Later(when, later.need[kept], later.service[kept], later.limit[kept], later.first, later.second)
+    soon = (when > 0) & (when < horizon)
+    kept = index[soon]
+    return later._replace(
+        submit=when[soon], need=later.need[kept], service=later.service[kept], limit=later.limit[kept]
+    )

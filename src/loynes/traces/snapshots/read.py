@@ -48,7 +48,7 @@ def snapshot_at(trace: Trace, start: Array, now: float, kinds: tuple[str, ...], 
     runs = np.flatnonzero((begun <= now) & (begun + trace.service[:last] > now))
     waits = np.flatnonzero(begun > now)
     rows = np.concatenate([runs, waits])
-    demand = {kind: (trace.demand[kind] if kind in trace.demand else trace.need)[rows] for kind in kinds}
+    demand = {kind: trace.demand.get(kind, trace.need)[rows] for kind in kinds}
     elapsed = np.where(np.arange(len(rows)) < len(runs), now - begun[rows], 0.0)
     return Snapshot(
         ids=tuple(str(row + 1) for row in rows.tolist()),

@@ -95,4 +95,3 @@ def _demand(one: Object) -> dict[str, float]:
         elif equals and name.startswith("gres/gpu") and ":" not in name:
             demand["gpu"] = number_in(amount)
     return {kind: units for kind, units in demand.items() if not math.isnan(units)}
-

@@ -128,7 +128,9 @@ def _is_squeue(beginning: bytes) -> bool:
     return bool(words) and any(word in words for word in (b"JOBID", b"JOBARRAYID", b"ARRAY_JOB_ID"))
 
 
-@snapshot_reader("squeue", summary="Slurm: `squeue -a -O ...` or `squeue -o ...`, with its header", recognises=_is_squeue)
+@snapshot_reader(
+    "squeue", summary="Slurm: `squeue -a -O ...` or `squeue -o ...`, with its header", recognises=_is_squeue
+)
 def read_squeue(data: bytes, source: str) -> Listing:
     """Columns are separated by | or stand below their names; what squeue cuts off at a column's width stays cut off."""
     lines = data.decode("utf-8", "replace").splitlines()
