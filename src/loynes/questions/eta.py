@@ -51,8 +51,8 @@ class AskEta(Question):
     `snapshot` is what the scheduler lists (`squeue --json`, `squeue -O`, Kueue's workloads, or a table with named
     columns); or take a moment of a log (`log`, `now`). `servers`, `resources` or `cluster`, a model file, say what
     there is. With `history`, a log, run times are drawn from what jobs like these took of their limits; without, they
-    are uniform up to the limit. First come, first served, draws are exact piles; under other policies the event loop goes
-    on from the snapshot, with days of the history as later arrivals. `what_if` adds a job at the end of the line:
+    are uniform up to the limit. First come, first served, draws are exact piles; under other policies the event loop
+    goes on from the snapshot, with days of the history as later arrivals. `what_if` adds a job at the end of the line:
     "need=64 limit=4h"; `shape` tries it as 1x64, 2x32, ...
     """
 

@@ -31,7 +31,7 @@ POINTS = 512
 VALUES = 512
 CELLS = 16
 # Weights that are tried.
-WEIGHTS = 2.0 ** np.arange(-2, 11)
+WEIGHTS = np.append(2.0 ** np.arange(-2, 15), 2.0**40)  # the last one lets a level say nothing
 # The last so many jobs of a history are learnt from.
 MOST_JOBS = 200_000
 # Below so many jobs there is nothing to learn.

@@ -48,7 +48,7 @@ def charts(result: Backtest) -> list[Chart]:
             for k, n in enumerate(result.places)
         ),
         bars=True,
-        note="Equal shares if forecasts are calibrated; more at both ends if they are too sure, more at one end if they "
-        "are early or late.",
+        note="Equal shares if forecasts are calibrated; more at both ends if they are too sure, more at one end if "
+        "they are early or late.",
     )
     return [held, loss, places]
