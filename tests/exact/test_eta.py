@@ -40,7 +40,8 @@ def draws(
 ) -> ForecastState:
     need = np.ascontiguousarray(jobs.need(("servers",)))
     edges = np.linspace(0.0, 50.0, 26)
-    task = Forecast(1, np.arange(count), need, np.array([servers]), jobs.running, laws, edges, find_policy(policy), **ways)  # type: ignore[arg-type]  # fmt: skip
+    rule = find_policy(policy)
+    task = Forecast(1, np.arange(count), need, np.array([servers]), jobs.running, laws, edges, rule, **ways)  # type: ignore[arg-type]
     state = task.new_state()
     CpuEngine(1).run(task, state, 0, count)
     return state
@@ -85,7 +86,9 @@ def exponential(jobs: Snapshot, means: list[float]) -> RunTimeLaws:
     law = -np.log1p(-grid)
     passed = 1.0 - np.exp(-jobs.elapsed / np.array(means))
     count = len(jobs.ids)
-    return RunTimeLaws(law[None, :], np.zeros(count, np.int64), np.array(means), jobs.elapsed, passed, np.full(count, 1e9))
+    return RunTimeLaws(
+        law[None, :], np.zeros(count, np.int64), np.array(means), jobs.elapsed, passed, np.full(count, 1e9)
+    )
 
 
 def holds(sample: np.ndarray, cdf: object) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import pkgutil
 import sys
+import time
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
@@ -266,6 +267,12 @@ def _run(question: type[Question], given: dict[str, Any], others: dict[str, type
     if out is not None:
         (output.had_it if known else output.wrote)(out, bool(common["quiet"]))
     output.stopped(result, folder)
+    every = getattr(asked, "watch", None)
+    while every:
+        time.sleep(every)
+        with asking(title, None, **ways, deadline=deadline) as (progress, executor):
+            result = ask(asked, executor=executor, progress=progress, deadline=deadline)
+        output.result(result, bool(common["as_json"]), out if folder is None else None)
     if result.unmet:
         raise typer.Exit(1)
 

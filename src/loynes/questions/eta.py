@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -21,8 +22,8 @@ from loynes.questions.asking.options import Option, PolicyOption, texts_of, valu
 from loynes.questions.asking.question import Question
 from loynes.results.records.eta import Cluster, Eta, JobNote, Outlook
 from loynes.traces.read import read_trace
-from loynes.traces.snapshot import Snapshot
-from loynes.traces.snapshots.read import read_snapshot, snapshot_at
+from loynes.traces.snapshot import Snapshot, check_room
+from loynes.traces.snapshots.read import printed_by, read_snapshot, snapshot_at
 from loynes.traces.times import stamp
 from loynes.traces.trace import Trace
 
@@ -49,7 +50,7 @@ class AskEta(Question):
     """Forecast when each waiting job will start, as a distribution.
 
     `snapshot` is what the scheduler lists (`squeue --json`, `squeue -O`, Kueue's workloads, or a table with named
-    columns); or take a moment of a log (`log`, `now`). `servers`, `resources` or `cluster`, a model file, say what
+    columns); or take a moment of a log (`log`, `now`). `servers`, `resources` or `on`, a model file, say what
     there is. With `history`, a log, run times are drawn from what jobs like these took of their limits; without, they
     are uniform up to the limit. First come, first served, draws are exact piles; under other policies the event loop
     goes on from the snapshot, with days of the history as later arrivals. `what_if` adds a job at the end of the line:
@@ -61,6 +62,7 @@ class AskEta(Question):
     examples: ClassVar[tuple[str, ...]] = (
         "squeue --json > now.json && loynes eta now.json --servers 640 --history jobs.sacct",
         "loynes eta now.json --servers 640 --policy easy --history jobs.sacct --within 1h,8h",
+        "loynes eta --run 'squeue --json' --servers 640 --history jobs.sacct --watch 60s",
         "loynes eta --log log.swf.gz --now 1000000 --policy easy",
         "loynes eta now.json --servers 640 --what-if 'need=64 limit=4h' --shape 1x64,2x32,4x16",
     )
@@ -68,12 +70,22 @@ class AskEta(Question):
     snapshot: Annotated[str | None, BeforeValidator(lambda path: None if path is None else str(path)), Option(
         "What the scheduler lists: squeue --json, squeue -O, Kueue's workloads, CSV, JSON, Parquet.", "SNAPSHOT"
     )] = None  # fmt: skip
+    run: Annotated[
+        str | None, Option("Instead of a file: what this command prints, such as 'squeue --json'.", "COMMAND")
+    ] = None
+    watch: Annotated[
+        float | None,
+        BeforeValidator(options.duration_of),
+        Field(gt=0, allow_inf_nan=False),
+        Option("Read the listing again, and forecast anew, every so often.", "DURATION", written="duration",
+               unit="seconds", kept=False),
+    ] = None  # fmt: skip
     servers: Annotated[int | None, Field(ge=1, le=MOST_SERVERS), Option("How many servers.", unit="servers")] = None
     resources: ResourcesOption = Field(default_factory=dict)
-    cluster: Annotated[
+    on: Annotated[
         str | None,
         BeforeValidator(lambda path: None if path is None else str(path)),
-        Option("A model file whose servers or resources these are.", "MODEL", flag="--on"),
+        Option("A model file whose servers or resources these are.", "MODEL"),
     ] = None
     log: Annotated[
         str | None,
@@ -134,11 +146,13 @@ class AskEta(Question):
 
     @property
     def subject(self) -> str:
-        return Path(self.snapshot or self.log or "jobs").name
+        return Path(self.snapshot or self.log or (self.run or "jobs").split()[0]).name
 
     def answer(self, context: Context) -> Eta:
-        if (self.snapshot is None) == (self.log is None):
-            raise UsageError("which jobs? Give a listing of the scheduler, or --log LOG and --now TIME; one of the two")
+        if (self.snapshot is not None) + (self.log is not None) + (self.run is not None) != 1:
+            raise UsageError(
+                "which jobs? Give one of: a listing of the scheduler, --run COMMAND, --log LOG and --now TIME"
+            )
         context.progress(0.0, "reading")
         snapshot, known, units = self._read()
         if not snapshot.waiting and not self.what_if:
@@ -203,12 +217,12 @@ class AskEta(Question):
 
     def _units(self, header: int | None) -> dict[str, int]:
         """How much there is of every resource; by default what a log's header says."""
-        if (self.servers is not None) + bool(self.resources) + (self.cluster is not None) > 1:
+        if (self.servers is not None) + bool(self.resources) + (self.on is not None) > 1:
             raise UsageError("servers, resources and on: say one of them")
         if self.resources:
             return dict(self.resources)
-        if self.cluster is not None:
-            model = load(self.cluster)
+        if self.on is not None:
+            model = load(self.on)
             return dict(zip(model.kinds, model.units, strict=True))
         servers = self.servers if self.servers is not None else header
         if servers is None:
@@ -220,12 +234,15 @@ class AskEta(Question):
         from loynes.questions.answering.forecasting import Known, fitting, limits_of, recorded_starts
 
         if self.log is None:
-            assert self.snapshot is not None
             units = self._units(None)
             now = math.nan if self.now is None else _moment(self.now, None)
+            if math.isnan(now) and self.run is not None:
+                now = datetime.now().timestamp()
+            printed = None if self.run is None else printed_by(self.run)
             snapshot = read_snapshot(
-                self.snapshot, units, format=self.format, now=now, default_limit=self.default_limit
-            )
+                self.snapshot or self.run or "", units, format=self.format, now=now, default_limit=self.default_limit,
+                data=printed,
+            )  # fmt: skip
             if self.history is None:
                 return snapshot, Known(), units
         else:
@@ -236,6 +253,7 @@ class AskEta(Question):
             trace, now = fitting(trace, units), _moment(self.now, trace)
             start = recorded_starts(trace)
             snapshot = snapshot_at(trace, start, now, tuple(units), limits_of(trace))
+            check_room(snapshot, units)
             if self.history is None:
                 return snapshot, Known.of(trace, start, now, tuple(units), now), units
         past = read_trace(self.history, unit=self.unit, resources=tuple(self.resources))

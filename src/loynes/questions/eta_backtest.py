@@ -65,7 +65,7 @@ class AskEtaBacktest(Question):
     recorded: Annotated[bool, Option("Compare with the starts that the log recorded, not with a replay.")] = False
     draws: Annotated[
         int | None,
-        Field(ge=20, le=1_000_000),
+        Field(ge=2, le=1_000_000),
         Option("How many futures are drawn.", default=f"{DRAWS}, by events {DRAWS_BY_EVENTS}"),
     ] = None
     seed: options.Seed = 1

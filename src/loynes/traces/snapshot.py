@@ -127,13 +127,8 @@ def snapshot_of(
     waiting = sorted((job for job in ready if job.state == "waiting"), key=_turn)
     listed = [*running, *waiting]
     demand = {kind: np.array([_need(job, kind, units) for job in listed], np.int64) for kind in units}
-    for kind, count in units.items():
-        held = int(demand[kind][: len(running)].sum())
-        if held > count:
-            there = f"{count} {unit_named(kind)}"
-            raise UsageError(f"{source}: running jobs hold {held} {unit_named(kind)}, but there are {there}")
     names = dict.fromkeys(name for job in listed for name in job.labels)
-    return Snapshot(
+    found = Snapshot(
         ids=tuple(job.id for job in listed),
         running=len(running),
         demand=demand,
@@ -147,6 +142,17 @@ def snapshot_of(
         left_out=tuple(left_out),
         assumed=tuple(assumed),
     )
+    check_room(found, units)
+    return found
+
+
+def check_room(snapshot: Snapshot, units: Mapping[str, int]) -> None:
+    """Refuse jobs that hold more than there is."""
+    for kind, count in units.items():
+        held = int(snapshot.demand[kind][: snapshot.running].sum())
+        if held > count:
+            name = unit_named(kind)
+            raise UsageError(f"{snapshot.source}: running jobs hold {held} {name}, but there are {count} {name}")
 
 
 def _turn(job: SeenJob) -> tuple[float, float]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import shlex
+import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +12,26 @@ from pathlib import Path
 import numpy as np
 
 from loynes.arrays import Array
-from loynes.errors import UsageError
+from loynes.errors import TraceError, UsageError
 from loynes.traces.snapshot import Snapshot, snapshot_of
 from loynes.traces.snapshots.register import recognised, snapshot_readers
 from loynes.traces.text import read_bytes
 from loynes.traces.trace import Trace
+
+# Seconds that a command may take to list the jobs.
+PATIENCE = 60.0
+
+
+def printed_by(command: str) -> bytes:
+    """What a command prints, run as it is written, without a shell."""
+    try:
+        done = subprocess.run(shlex.split(command), capture_output=True, timeout=PATIENCE, check=False)
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        raise UsageError(f"run {command!r}: cannot be run: {error}") from None
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise UsageError(f"run {command!r}: ended with {done.returncode}{': ' + said[-1][:200] if said else ''}")
+    return done.stdout
 
 
 def read_snapshot(
@@ -24,9 +41,16 @@ def read_snapshot(
     format: str | None = None,
     now: float = math.nan,
     default_limit: float | None = None,
+    data: bytes | None = None,
 ) -> Snapshot:
-    """The jobs that a scheduler lists, on so many units of every resource; `now` where the listing does not say it."""
-    data = read_bytes(Path(source))
+    """The jobs that a scheduler lists, on so many units of every resource; `now` where the listing does not say it.
+
+    The listing is a file, or `data`, of which the source is the name.
+    """
+    if data is None:
+        data = read_bytes(Path(source))
+    elif not data.strip():
+        raise TraceError(f"{source}: printed nothing")
     if format is not None and format not in snapshot_readers():
         raise UsageError(f"format {format!r}: must be one of {', '.join(snapshot_readers())}")
     reader = recognised(data, str(source)) if format is None else snapshot_readers()[format]
