@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from loynes.errors import LoynesWarning
-from loynes.kernels.cpu.replay import run_replay
+from loynes.kernels.cpu.stretches import run_replay
 from loynes.questions.replay import replay
 from loynes.traces.read import read_trace
 

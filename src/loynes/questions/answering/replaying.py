@@ -15,7 +15,8 @@ from loynes.estimate import Estimate
 from loynes.estimators.jobs import average_in_windows, spread_from, system_over, waits_of
 from loynes.estimators.measures import ALL_JOBS, Resource, Waits, Wanted
 from loynes.estimators.tails import grid_to, longest_in
-from loynes.kernels.cpu.replay import cheaper_as_runs, run_replay
+from loynes.kernels.cpu.replay import cheaper_as_runs
+from loynes.kernels.cpu.stretches import run_replay
 from loynes.kernels.events.engine import run_jobs
 from loynes.kernels.events.loop import KINDS, WAITING
 from loynes.model.cluster import MOST_SERVERS
@@ -128,12 +129,11 @@ class Replayed:
 
 def _in_turn(jobs: Trace, servers: int, windows: int) -> Replayed:
     """First come, first served, by the recurrence."""
-    run = run_replay(servers, jobs.need, jobs.service, jobs.submit, np.array([0.0, np.inf]))
+    run = run_replay(servers, jobs.need, jobs.service, jobs.submit)
     start = jobs.submit + run.wait
     end = start + jobs.service
     edges = np.linspace(0.0, float(end.max()), windows + 1)
-    # The last end, and so where windows lie, is known only now; a second run is cheaper than keeping all levels.
-    lost = run_replay(servers, jobs.need, jobs.service, jobs.submit, edges).lost if windows > 1 else run.lost
+    lost = run.lost_in(edges)
     busy = average_in_windows(start, end, jobs.need, edges)
     waiting = average_in_windows(jobs.submit, start, np.broadcast_to(1.0, jobs.jobs), edges)
     kernel = "run list" if cheaper_as_runs(servers, jobs.need) else "dense vector"
