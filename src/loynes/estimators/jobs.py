@@ -29,8 +29,9 @@ def spread_from(values: Array, ordered: Array, wanted: Wanted = NOTHING_MORE) ->
 
 def waits_of(wait: Array, response: Array, ordered: Array, wanted: Wanted = NOTHING_MORE) -> Waits:
     """Of waits, which are also given in ascending order, and responses."""
-    none = np.searchsorted(ordered, 0.0, side="right") - np.searchsorted(ordered, 0.0, side="left")
-    return Waits(spread_from(wait, ordered, wanted), spread_of(response, wanted), Estimate.exact(float(none) / len(wait)))
+    none = int(np.searchsorted(ordered, 0.0, side="right") - np.searchsorted(ordered, 0.0, side="left"))
+    share = Estimate.exact(none / len(wait))
+    return Waits(spread_from(wait, ordered, wanted), spread_of(response, wanted), share)
 
 
 def system_over(servers: int, span: float, work: float, loss: float, wait: float, response: float) -> System:

@@ -198,7 +198,7 @@ def classes_of(trace: Trace, label: str | None, kinds: tuple[str, ...] = ()) -> 
 
 
 def _distinct(needs: Ints) -> tuple[Ints, Ints]:
-    """The different needs, ascending, and each job's place among them: counted, not sorted, where none is very large."""
+    """The different needs, ascending, and each job's place among them; counted, not sorted, where none is huge."""
     largest = int(needs.max())
     if largest > MOST_SERVERS:
         return np.unique(needs, return_inverse=True)
@@ -234,11 +234,14 @@ class _Grouped:
 
 def _tails(ordered: dict[str | None, Array], grid: tuple[float, ...]) -> Tails | None:
     """Shares of jobs that waited longer than x, over x, from waits in ascending order; None where no wait is known."""
-    above = {name: len(one) - np.searchsorted(one, grid, side="right") for name, one in ordered.items() if len(one)}
-    return Tails.of({
-        name or ALL_JOBS: {x: Estimate.exact(count / len(ordered[name])) for x, count in zip(grid, counts.tolist(), strict=True)}
-        for name, counts in above.items()
-    })  # fmt: skip
+    shares = {}
+    for name, one in ordered.items():
+        if len(one):
+            above = (len(one) - np.searchsorted(one, grid, side="right")).tolist()
+            shares[ALL_JOBS if name is ALL else name] = {
+                x: Estimate.exact(count / len(one)) for x, count in zip(grid, above, strict=True)
+            }
+    return Tails.of(shares)
 
 
 def _class(waits: Waits, need: Ints) -> ReplayedClass:
