@@ -23,6 +23,7 @@ import pytest
 
 import loynes
 from loynes.cli.app import main
+from loynes.cli.commands import listed_summary, question_command
 from loynes.questions.asking.ask import ask, resume
 from loynes.questions.asking.command_line import command_line, python_line
 from loynes.questions.asking.question import Question, option_of
@@ -220,6 +221,8 @@ def test_options_say_what_they_are(name: str) -> None:
     assert "--time" in text or name in UNTIMED
     assert question.__doc__
     assert question.examples or question.asked_by
+    if not question.asked_by:  # what the list of commands says of it is read from its file
+        assert listed_summary(command) == question_command(command).help
 
 
 @pytest.mark.parametrize("name", SMALL)
