@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from loynes.errors import UsageError
 from loynes.estimate import Estimate
 from loynes.questions.answering.objectives import HasMeasures, Objective, objectives_of
 from loynes.results.judged import Judged, Met
@@ -15,18 +14,9 @@ STRADDLES = "the bound lies within the interval"
 MET: dict[int, Met] = {1: "yes", -1: "no", 0: "unsure"}
 
 
-def asked_of(
-    texts: Sequence[str], classes: Sequence[str], time_unit: str | None, tails: bool = True
-) -> tuple[Objective, ...]:
-    """The objectives of a question, if it has any; without `tails`, none that needs P(wait > x)."""
-    objectives = objectives_of(texts, classes, time_unit, searched=False) if texts else ()
-    for one in objectives:
-        if one.exceeds and not tails:
-            raise UsageError(
-                f"objective {one.text!r}: an event-driven simulation keeps no P(wait > x); it has mean, p50, p90, p95 "
-                "and p99"
-            )
-    return objectives
+def asked_of(texts: Sequence[str], classes: Sequence[str], time_unit: str | None) -> tuple[Objective, ...]:
+    """The objectives of a question, if it has any."""
+    return objectives_of(texts, classes, time_unit, searched=False) if texts else ()
 
 
 def with_tails(exceeds: Sequence[float], objectives: Sequence[Objective]) -> tuple[float, ...]:
