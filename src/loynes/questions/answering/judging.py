@@ -30,19 +30,27 @@ def with_percentiles(asked: Sequence[float], objectives: Sequence[Objective]) ->
 
 
 def judged(
-    objectives: Sequence[Objective], result: HasMeasures, *, lower: str = "", unbounded: Sequence[str] = ()
+    objectives: Sequence[Objective],
+    result: HasMeasures,
+    *,
+    lower: str = "",
+    unbounded: Sequence[str] = (),
+    unsettled: str = "",
 ) -> tuple[Judged, ...]:
     """Every objective with its value in a result, and whether it is met.
 
     `lower` says why the result is only a lower bound of waits, where it is: then whatever grows with the workload may
-    be larger, and what falls with it smaller. Of metrics that are `unbounded`, the interval need not hold the truth.
+    be larger, and what falls with it smaller. Of metrics that are `unbounded`, the interval need not hold the truth; of
+    none does it where the result is `unsettled`, which says why, so that nothing is then shown to be met.
     """
-    return tuple(_judged(one, one.value(result), lower, unbounded) for one in objectives)
+    return tuple(_judged(one, one.value(result), lower, unbounded, unsettled) for one in objectives)
 
 
-def _judged(objective: Objective, value: Estimate, lower: str, unbounded: Sequence[str]) -> Judged:
+def _judged(objective: Objective, value: Estimate, lower: str, unbounded: Sequence[str], unsettled: str) -> Judged:
     metric, verdict, why = objective.metric, objective.met_by(value), ""
-    if verdict and metric.name in unbounded:
+    if verdict > 0 and unsettled:
+        verdict, why = 0, unsettled
+    elif verdict and metric.name in unbounded:
         verdict, why = 0, "its interval is not proved to hold the truth"
     elif verdict and lower and metric.name not in KNOWN and not _safe(objective, verdict):
         verdict, why = 0, lower

@@ -201,7 +201,7 @@ class _Runs:
 
         Stopped where nothing is known at all.
         """
-        part = self._steps.next(1.0, 2.0 if further else 0.0, f"{self._name}, {length} jobs a run")
+        part = self._steps.next(1.0, 4.0 if further else 0.0, f"{self._name}, {length} jobs a run")
         task = replace(self._task, burn_in=burn_in, jobs_observed=length)
         records, stopped = run_until(task, self._context.watched_by(part).engine)
         whole = len(records) // 2
