@@ -101,6 +101,7 @@ def from_two_starts(
     wanted: Wanted = NOTHING_MORE,
     enough: Enough | None = None,
     max_jobs: float | None = None,
+    usual_jobs: float = MOST_JOBS,
     seed: int = 1,
     context: Context,
 ) -> TwoStarts:
@@ -109,6 +110,7 @@ def from_two_starts(
 
     threshold: that of first come, first served, which says whether the loaded start is its stationary state.
     burn_in: jobs that every run leaves out, by default a quarter of those that it observes.
+    usual_jobs: of all runs together, unless max_jobs is given; fewer where lines are long.
     enough: looked at after every length; each look has its share of what the confidence leaves, so that all hold.
 
     UnstableError where the line does not settle; Stopped where time was up before anything was known.
@@ -135,7 +137,7 @@ def from_two_starts(
         sure = 1.0 - (1.0 - confidence) * 0.5 ** len(rounds)
         if enough is not None and enough(done.measures(model, sure, wanted)):
             break
-        most = MOST_JOBS / (1.0 + done.waiting / LOOKS) if max_jobs is None else max_jobs
+        most = usual_jobs / (1.0 + done.waiting / LOOKS) if max_jobs is None else max_jobs
         room = (most - sum(one.jobs for one in rounds)) / (2.0 * runs.pairs * (length + left_out))
         if room < LEAST_LONGER:
             by = MAX_JOBS

@@ -12,7 +12,7 @@ from loynes.model import Model
 from loynes.questions.answering.ending import after, allow
 from loynes.questions.answering.orders import Order, PolicyLike, check_order, order_of
 from loynes.questions.answering.thresholds import known_threshold, moment_warnings, stated_rate
-from loynes.questions.answering.two_starts import PAIRS, Enough, TwoStarts, from_two_starts
+from loynes.questions.answering.two_starts import MOST_JOBS, PAIRS, Enough, TwoStarts, from_two_starts
 from loynes.results.quantity import rate_text
 from loynes.results.records.evaluation import Evaluation
 from loynes.results.tails import Tails
@@ -68,6 +68,7 @@ def evaluated_under(
     enough: Enough | None = None,
     confidence: float = 0.99,
     max_jobs: float | None = None,
+    usual_jobs: float = MOST_JOBS,
     seed: int = 1,
     context: Context,
 ) -> Evaluation:
@@ -103,7 +104,8 @@ def evaluated_under(
     found = from_two_starts(
         steady, rate, order, threshold=threshold, precision=precision,
         jobs=None if samples is None else -(-samples // pairs), burn_in=burn_in, pairs=pairs, confidence=confidence,
-        wanted=replace(wanted, tails=True), enough=enough, max_jobs=max_jobs, seed=seed, context=context,
+        wanted=replace(wanted, tails=True), enough=enough, max_jobs=max_jobs, usual_jobs=usual_jobs, seed=seed,
+        context=context,
     )  # fmt: skip
     mean = found.measures.overall.wait.mean
     return Evaluation(
