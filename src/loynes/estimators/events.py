@@ -57,6 +57,7 @@ def waits(
             wait=spread_of(wait, confidence, wanted),
             response=spread_of(response, confidence, wanted),
             no_wait=probability_from(per_job[:, NONE], len(observed), confidence),
+            exceeds=tails_of(wait, confidence, wanted.exceeds),
         )
         slowdowns[name], tallies[name] = mean_of(per_job[:, SLOWDOWN], confidence), wait
     grid = grid_of(*tallies.values()) if wanted.tails else ()
