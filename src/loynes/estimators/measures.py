@@ -189,5 +189,5 @@ def system_from(model: Model, kinds: dict[str, Resource], in_system: Estimate, w
         hol_loss=scarce.hol_loss,
         jobs_in_system=in_system,
         jobs_waiting=waiting,
-        resources=kinds if model.resources else {},
+        resources=kinds if model.by_resource else {},
     )
