@@ -13,13 +13,15 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from loynes import notebook
 from loynes.errors import ModelError
-from loynes.model.arrivals import Arrivals, Modulated, Poisson, Sessions
-from loynes.model.classes import UNSAID, JobClass
-from loynes.model.fields import LARGEST, RAREST, SMALLEST, Count, Record, check_sum_to_one
+from loynes.model.arrivals import Arrivals, Poisson, Sessions
+from loynes.model.classes import JobClass
+from loynes.model.fields import LARGEST, SMALLEST, Count, Record, check_sum_to_one
 from loynes.model.misfits import Misfits
 from loynes.model.nodes import Name, Nodes, Placement, Preemption, Quota, check_entries, check_quotas, check_tasks
-from loynes.model.scenario import Change, change_in_units, check_scenario
-from loynes.model.sizes import Text, Written, at_least_one, by_kind, common_size
+from loynes.model.pooling import pooled_document, unit_sizes
+from loynes.model.scenario import Change, check_scenario
+from loynes.model.shares import with_probabilities
+from loynes.model.sizes import Text, at_least_one, by_kind
 from loynes.model.streams import Chain, PhaseMix, chain_of, mix_of, together
 from loynes.model.units import unit_named
 
@@ -91,7 +93,7 @@ class Model(Record):
         with misfits.collected("placement", "preemption"):
             self._check_sharing()
         with misfits.collected("arrivals"):
-            named = self._with_probabilities()
+            named = with_probabilities(self.classes, self.arrivals)
             shares = [f"classes[{position}].probability" for position in range(len(named))]
             with misfits.collected(*shares):
                 check_sum_to_one("classes: probabilities", tuple(c.probability for c in named))
@@ -108,50 +110,6 @@ class Model(Record):
 
     def __hash__(self) -> int:
         return hash(self.hash)
-
-    def _with_probabilities(self) -> tuple[JobClass, ...]:
-        """The classes with their probabilities: as they say, or as their arrivals make them."""
-        derived = self._derived_probabilities()
-        if derived is None:
-            unsaid = Misfits()
-            for position, job_class in enumerate(self.classes):
-                if job_class.probability == UNSAID:
-                    unsaid.found.append((f"classes[{position}].probability: is missing", ()))
-            if unsaid.found:
-                raise unsaid
-            return self.classes
-        for position, (job_class, p) in enumerate(zip(self.classes, derived, strict=True)):
-            if job_class.probability not in (UNSAID, p) and abs(job_class.probability - p) > 1e-6:
-                where = f"classes[{position}].probability = {job_class.probability:g}"
-                raise ValueError(f"{where}: the arrivals make it {p:.6g}; leave it out")
-            if p < RAREST:
-                raise ValueError(f"classes[{position}]: its probability, {p:.2g}, must be at least 2^-31")
-        return tuple(c.model_copy(update={"probability": p}) for c, p in zip(self.classes, derived, strict=True))
-
-    def _derived_probabilities(self) -> list[float] | None:
-        """What arrivals say of the classes' probabilities; None if nothing."""
-        has_stream = [c.arrivals is not None for c in self.classes]
-        if any(has_stream):
-            if not all(has_stream):
-                raise ValueError(
-                    f"classes[{has_stream.index(False)}].arrivals: is missing; all classes have their own, or none"
-                )
-            if not isinstance(self.arrivals, Poisson):
-                raise ValueError("arrivals: only a rate may be said beside the classes' own arrivals")
-            rates = [c.arrivals.jobs_rate for c in self.classes if c.arrivals is not None]
-            for position, c in enumerate(self.classes):
-                if rates[position] is None:
-                    raise ValueError(f"classes[{position}].arrivals.rate: is missing")
-                if isinstance(c.arrivals, Modulated) and c.arrivals.mix is not None:
-                    raise ValueError(f"classes[{position}].arrivals.mix: means nothing, the class is known")
-            known = [rate for rate in rates if rate is not None]
-            return [rate / math.fsum(known) for rate in known]
-        by_phase = mix_of(self.arrivals, chain_of(self.arrivals))
-        if by_phase is None:
-            return None
-        if by_phase.mix.shape[1] != len(self.classes):
-            raise ValueError(f"arrivals.mix: must have a column for each of the {len(self.classes)} classes")
-        return [float(p) for p in by_phase.classes]
 
     @cached_property
     def chain(self) -> Chain | None:
@@ -236,23 +194,7 @@ class Model(Record):
     def unit_sizes(self) -> tuple[int, ...]:
         """What one unit of every resource is: 1, or of a size with a unit of memory the bytes that all amounts of it in
         the model are whole multiples of, as many as possible."""
-        given: list[tuple[str, Written]] = [("servers", self.one_kind), ("resources", self.resources)]
-        given += [(f"nodes[{n}].has", one.has) for n, one in enumerate(self.nodes or ())]
-        for n, c in enumerate(self.classes):
-            given += [(f"classes[{n}].need", c.any_units), (f"classes[{n}].specific", c.specific)]
-        for n, quota in enumerate(self.quotas or ()):
-            given += [(f"quotas[{n}].limit", quota.limit), (f"quotas[{n}].borrow", quota.borrow)]
-        given += [
-            (f"scenario[{n}].lost", change.lost) for n, change in enumerate(self.scenario or ())
-            if not isinstance(change.lost, str)
-        ]  # fmt: skip
-        return tuple(
-            common_size(kind, [
-                (f"{where}.{kind}" if isinstance(amount, dict) else where, by_kind(amount, self.kinds)[place])
-                for where, amount in given
-            ])
-            for place, kind in enumerate(self.kinds)
-        )  # fmt: skip
+        return unit_sizes(self)
 
     @property
     def units(self) -> tuple[int, ...]:
@@ -303,26 +245,9 @@ class Model(Record):
     def pooled(self) -> Model:
         """The same jobs where every unit of a resource is as good as another: without nodes, priorities and quotas, and
         with sizes as numbers of units."""
-        sized = any(unit != 1 for unit in self.unit_sizes)
-        if self.nodes is None and not self.has_rules and not sized:
+        if self.nodes is None and not self.has_rules and all(unit == 1 for unit in self.unit_sizes):
             return self
-        document = self.to_dict()
-        for key in ("nodes", "placement", "preemption", "quotas", *(["scenario"] if self.nodes else [])):
-            document.pop(key, None)
-        if self.by_resource:
-            document["resources"] = dict(zip(self.kinds, self.units, strict=True))
-        for one, change in zip(document.get("scenario", ()), self.scenario or (), strict=False):
-            if isinstance(change.lost, dict):
-                one["lost"] = dict(zip(self.kinds, change_in_units(self, change), strict=True))
-        for one, job_class in zip(document["classes"], self.classes, strict=True):
-            for key in ("tasks", "per_node", "nodes", "partition", "priority"):
-                one.pop(key, None)
-            if self.by_resource:
-                taken = {"need": self.demand(job_class), "specific": self.specific(job_class)}
-                for key, amounts in taken.items():
-                    if key in one:
-                        one[key] = {kind: n for kind, n in zip(self.kinds, amounts, strict=True) if n}
-        return Model.model_validate(document, context={"time_unit": self.time_unit})
+        return Model.model_validate(pooled_document(self), context={"time_unit": self.time_unit})
 
     @property
     def order(self) -> str:
