@@ -207,7 +207,9 @@ class _Replica:
         table, kinds = events.table, len(events.table.units)
         self._events, self._replica = events, replica
         self._demand = np.ascontiguousarray(table.demand, dtype=np.int64)
-        self._floor = floor_for(events.policy, np.asarray(table.units, np.int64), self._demand, events.layout, events.rules)
+        self._floor = floor_for(
+            events.policy, np.asarray(table.units, np.int64), self._demand, events.layout, events.rules
+        )
         while len(self._floor.jobs) <= 2 * table.servers:
             self._floor = larger(self._floor)
         self._arrivals = _ArrivalSource(events, replica)

@@ -28,8 +28,8 @@ def left_out(model: Model) -> tuple[str, ...]:
     if model.nodes is not None:
         what = "nodes and quotas are" if model.quotas else "nodes are"
         words.append(
-            f"{what} left out: this answer is for the pooled cluster ({model.size}), where a task may take units of any "
-            "nodes; simulate has them"
+            f"{what} left out: this answer is for the pooled cluster ({model.size}), where a task may take units of "
+            "any nodes; simulate has them"
         )
         if model.scenario:
             words.append("the model's scenario is left out: this answer is for nodes that never change")
