@@ -90,7 +90,7 @@ class Model(Record):
                 check_tasks(self, f"classes[{position}]", job_class)
         with misfits.collected("servers", "resources", "nodes"):
             check_scenario(self)
-        with misfits.collected("placement", "preemption"):
+        with misfits.collected("placement", "preemption", "nodes", "classes"):
             self._check_sharing()
         with misfits.collected("arrivals"):
             named = with_probabilities(self.classes, self.arrivals)
@@ -99,11 +99,12 @@ class Model(Record):
                 check_sum_to_one("classes: probabilities", tuple(c.probability for c in named))
         with misfits.collected():
             named = _with_names(named)
+        with misfits.collected("servers", "resources", "nodes", "classes"):
+            check_quotas(self, named)
         if misfits.found:
             raise misfits
         if named != self.classes:
             object.__setattr__(self, "classes", named)
-        check_quotas(self)
         if any(c.arrivals is not None for c in self.classes):
             _ = self.chain  # says what cannot be put together
         return self

@@ -167,10 +167,10 @@ def _no_such(name: str, key: str, there: list[str]) -> str:
     return f"{what} {name!r}{hint}" + ("" if there else f" (none has a {'name' if key == 'nodes' else 'partition'})")
 
 
-def check_quotas(model: Model) -> None:
+def check_quotas(model: Model, classes: tuple[JobClass, ...]) -> None:
     """Refuse quotas of classes that are not there, or in two of them, and those that some job can never keep."""
     quotas = model.quotas or ()
-    labels = {c.label: c for c in model.classes}
+    labels = {c.label: c for c in classes}
     twice = [name for name, times in Counter(one.name for one in quotas if one.name).items() if times > 1]
     if twice:
         raise ValueError(f"quotas: names must differ, {twice[0]!r} is used twice")

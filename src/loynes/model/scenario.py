@@ -175,6 +175,8 @@ def _check_nodes(model: Model) -> None:
         for n, name in enumerate(names):
             if left[n] < 0:
                 raise ValueError(f"scenario: at time {time:g} {counts[n] - left[n]} {name} are lost, of {counts[n]}")
-        stuck = [c for c in model.classes if not fits_on(model, c, left)] if math.isinf(time) else []
+        # A job that does not fit all nodes is refused for itself.
+        fitting = [c for c in model.classes if math.isinf(time) and fits_on(model, c, counts)]
+        stuck = [c for c in fitting if not fits_on(model, c, left)]
         if stuck:
             raise ValueError(f"scenario: leaves too few nodes for ever for a job of class {stuck[0].label!r}")
