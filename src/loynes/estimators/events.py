@@ -96,7 +96,15 @@ def system(model: Model, replicas: list[ReplicaRecord], confidence: float) -> Sy
         lost = mean_of(over[:, KINDS + 2 * place + 1], confidence).within(0.0, units)
         idle = Estimate(units - busy.estimate, units - busy.high, units - busy.low)
         kinds[kind] = Resource(busy, busy.scaled(1.0 / units), idle, lost)
-    return system_from(model, kinds, mean_of(over[:, PRESENT], confidence), mean_of(over[:, WAITING], confidence))
+    # On nodes there is one more column for every kind: what idles because no node has enough together.
+    fragmented = over[:, KINDS + 2 * len(model.kinds) :]
+    fragmentation = {
+        kind: mean_of(fragmented[:, place], confidence).within(0.0, model.units[place])
+        for place, kind in enumerate(model.kinds)
+        if fragmented.shape[1]
+    }
+    jobs = [mean_of(over[:, column], confidence) for column in (PRESENT, WAITING)]
+    return system_from(model, kinds, jobs[0], jobs[1], fragmentation)
 
 
 def moments(

@@ -138,6 +138,7 @@ class Simulate(Question):
         from loynes.estimators.events import SOON, mean_wait
         from loynes.questions.answering.ending import cut_short
         from loynes.questions.answering.events import BURNED_IN, event_task, run_until, simulation_of, unended_jobs
+        from loynes.questions.answering.nodes import beside, check_start
         from loynes.questions.answering.orders import check_order, order_of
         from loynes.questions.answering.scenario import changes_of
 
@@ -146,6 +147,7 @@ class Simulate(Question):
         moments, horizon = self._moments()
         model = self.model
         warnings = check_order(model, order)
+        check_start(model, self.start)
         if horizon is None and model.scenario:
             raise UsageError("the model has a scenario: say until when to follow it, --horizon T")
         if horizon is not None and (self.jobs is not None or self.burn_in is not None):
@@ -186,6 +188,9 @@ class Simulate(Question):
             moments=moments, burn_in=burn_in, warnings=warnings + remarks + unended,
             wanted=wanted,
         )  # fmt: skip
+        if model.nodes is not None and horizon is None and not stopped:
+            pooled = beside(model, judged.rate, order, events, replicas, self.confidence, context)
+            result = replace(result, pooled=pooled)
         return result, bool(unended)
 
     def _more(self, replicas: list[ReplicaRecord]) -> int:
@@ -237,8 +242,9 @@ def event_rate(
     model: Model, order: Order, rate: float | None, load: float | None, *, judged: bool, seed: int, context: Context
 ) -> JudgedRate:
     """Other policies may take more than first come, first served; none, if the rate is judged, more than the ideal."""
-    steady = model.model_copy(update={"scenario": None})
-    strict = order.policy == "fcfs" and judged
+    steady = model.pooled.model_copy(update={"scenario": None})
+    # In order of arrival nobody starts earlier on nodes than on the pooled cluster, whose threshold is known.
+    strict = order.policy == "fcfs" and judged and not model.has_rules
     if load is not None and rate is None and not strict:
         # A load of any size is a multiple of the threshold, which is asked for at a load below 1.
         threshold = judged_rate(steady, None, min(load, 0.9), seed=seed, context=context).threshold

@@ -99,7 +99,7 @@ def sampled_threshold(
         threshold=Estimate(*(min(x, model.ideal) for x in vars(outcome.threshold).values())),
         ideal=model.ideal,
         hol_loss_saturated=losses[model.kinds[model.bottleneck]],
-        resources=losses if model.resources else {},
+        resources=losses if model.by_resource else {},
         discipline=model.order,
         method=one.method,
         confidence=confidence,
