@@ -62,7 +62,7 @@ def models(
     rows = tuple(
         (
             m.label,
-            m.size if m.resources else str(m.servers),
+            m.size if m.by_resource else str(m.servers),
             str(len(m.classes)),
             m.ideal,
             (m.description or "").split(". ")[0],

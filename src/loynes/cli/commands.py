@@ -6,6 +6,7 @@ import inspect
 import pkgutil
 import re
 import sys
+import time
 from copy import copy
 from functools import cache
 from importlib import import_module
@@ -107,7 +108,7 @@ def _first_paragraph(doc: str | None) -> str:
 
 # The order in which help shows commands: from the first look at a model to what is left to do with a result.
 ORDER = ("init", "models", "check", "stability", "evaluate", "exact", "certify", "simulate", "policies", "compare",
-         "sweep", "plan", "sensitivity", "replay", "fit", "sample", "report", "resume", "reproduce",
+         "sweep", "plan", "sensitivity", "replay", "eta", "fit", "sample", "report", "resume", "reproduce",
          "schema")  # fmt: skip
 
 
@@ -305,6 +306,12 @@ def _run(question: type[Question], given: dict[str, Any], others: dict[str, type
     if out is not None:
         (output.had_it if known else output.wrote)(out, bool(common["quiet"]))
     output.stopped(result, folder)
+    every = getattr(asked, "watch", None)
+    while every:
+        time.sleep(every)
+        with asking(title, None, **ways, deadline=deadline) as (progress, executor):
+            result = ask(asked, executor=executor, progress=progress, deadline=deadline)
+        output.result(result, bool(common["as_json"]), out if folder is None else None)
     if result.unmet:
         raise typer.Exit(1)
 

@@ -113,7 +113,7 @@ def job_table(model: Model, rate: float | None) -> JobTable:
         arrivals=arrivals,
         simple=bool(simple),
         class_cut=cut,
-        need=np.array([c.need for c in model.classes], dtype=np.int64),
+        need=np.array([model.need(c) for c in model.classes], dtype=np.int64),
         **drawn._asdict(),
     )
 
