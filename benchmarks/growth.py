@@ -171,7 +171,9 @@ def measured(series: Series, too_long: float) -> Iterator[tuple[float, float]]:
     """Sizes, and seconds of processor time a unit."""
     for size in series.sizes:
         work, run = series.case(size)
-        took, _ = timed(run)  # compiles, and says how often to repeat
+        took, _ = timed(run)
+        if took.processor < too_long:
+            took, _ = timed(run)  # the first may have compiled; this says how often to repeat
         times = int(ENOUGH / max(took.processor, 1e-4))
         if times > 0:
             total, _ = timed(lambda run=run, times=times: [run() for _ in range(times)])
