@@ -25,11 +25,13 @@ from loynes.model import Map as Map
 from loynes.model import Mixture as Mixture
 from loynes.model import Mmpp as Mmpp
 from loynes.model import Model as Model
+from loynes.model import Nodes as Nodes
 from loynes.model import Pareto as Pareto
 from loynes.model import Periodic as Periodic
 from loynes.model import PhaseType as PhaseType
 from loynes.model import Poisson as Poisson
 from loynes.model import Quantiles as Quantiles
+from loynes.model import Quota as Quota
 from loynes.model import Recorded as Recorded
 from loynes.model import Renewal as Renewal
 from loynes.model import Scipy as Scipy
@@ -47,6 +49,8 @@ from loynes.questions.certify import certify as certify
 from loynes.questions.check import check as check
 from loynes.questions.compare import compare as compare
 from loynes.questions.compare_policies import compare_policies as compare_policies
+from loynes.questions.eta import eta as eta
+from loynes.questions.eta_backtest import eta_backtest as eta_backtest
 from loynes.questions.evaluate import evaluate as evaluate
 from loynes.questions.exact import exact as exact
 from loynes.questions.fit import fit as fit

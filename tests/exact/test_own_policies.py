@@ -23,7 +23,6 @@ from loynes.kernels.cpu.engine import CpuEngine
 from loynes.kernels.events.engine import Events, run_jobs, run_replicas
 from loynes.kernels.events.loop import loop_of
 from loynes.kernels.events.policies import Policy, find_policy, policies, policy, register
-from loynes.kernels.events.policies.register import COMPUTED
 from loynes.policies import NOBODY, first_in_line, fits, next_in_line, start
 
 ROOT = Path(__file__).parents[2]
@@ -255,4 +254,4 @@ def test_policies_have_what_tables_need() -> None:
         assert (one.name, one.digest, str(one), one.key) == (name, "", name, name)
         assert one.summary
         assert one.option is None or one.option.help
-        assert one.option is None or one.option.default is COMPUTED or one.option.default >= one.option.least
+        assert one.option is None or one.option.default is None or one.option.default >= one.option.least

@@ -124,10 +124,9 @@ class Advise(Question):
         from dataclasses import replace
 
         from loynes.estimators.events import paired_difference
-        from loynes.questions.answering.advising import caveat_of
+        from loynes.questions.answering.advising import caveat_of, piles_up
         from loynes.questions.answering.events import BURNED_IN, event_task, run_until, simulation_of, unended_jobs
         from loynes.questions.answering.judging import judged
-        from loynes.questions.answering.limits import piles_up
 
         model, burn_in = self.model, int(BURNED_IN * self.jobs)
         end = (burn_in + self.jobs) / rate

@@ -70,6 +70,10 @@ class ComparePolicies(Question):
     time: options.TimeBudget = None
     backend: Annotated[Literal["auto", "cpu"], Option("Events are run on the CPU.", "auto|cpu")] = "auto"
 
+    @property
+    def by_events(self) -> bool:
+        return True
+
     def answer(self, context: Context) -> PolicyComparison:
         from loynes.questions.answering.limits import jobs_of_search, limit_of
         from loynes.questions.answering.orders import check_order, numbers_of, order_of

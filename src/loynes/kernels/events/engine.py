@@ -20,6 +20,7 @@ from loynes.kernels.engine import AnyState, Engine, ModelTask, State, whole_bloc
 from loynes.kernels.events.changes import Changes, apply
 from loynes.kernels.events.floor import SPARE, WOKEN, Floor, larger, new_floor
 from loynes.kernels.events.history import put_running_in_line, run_history
+from loynes.kernels.events.layout import Layout, Rules
 from loynes.kernels.events.loop import Arrivals, Observations, draw, loop_of, new_observations, occupy, run_events
 from loynes.kernels.events.mix import Mix, recorded_mix
 from loynes.kernels.events.policies import Policy, find_policy
@@ -73,6 +74,8 @@ class Events(ModelTask):
     changes: Changes = field(default_factory=Changes)
     limit: int = MOST_PRESENT
     to_the_end: bool = True  # of every observed job, or only of the horizon
+    layout: Layout | None = None  # nodes, else every kind of servers is one pool
+    rules: Rules | None = None
     # Of every class: mean service, and how long one that runs still runs; for policies that are computed from them.
     service: Array | None = None
     residual: Array | None = None
@@ -163,11 +166,13 @@ def _piece(events: Events, state: EventState) -> Piece:
 PIECES[Events] = _piece
 
 
-def floor_for(policy: Policy, units: Ints, demand: Ints) -> Floor:
+def floor_for(
+    policy: Policy, units: Ints, demand: Ints, layout: Layout | None = None, rules: Rules | None = None
+) -> Floor:
     """An empty floor with what a policy needs, for jobs of classes that need `demand`: [class, kind]."""
     size = demand.sum(axis=1)
     extreme = demand[[size.argmin(), size.argmax()]] if len(demand) else None
-    return new_floor(CAPACITY, units, len(demand) if policy.by_class else 0, policy.timetable, extreme)
+    return new_floor(CAPACITY, units, len(demand) if policy.by_class else 0, policy.timetable, extreme, layout)
 
 
 class _ArrivalSource:
@@ -219,7 +224,9 @@ class _Replica:
         table, kinds = events.table, len(events.table.units)
         self._events, self._replica = events, replica
         self._demand = np.ascontiguousarray(table.demand, dtype=np.int64)
-        self._floor = floor_for(events.policy, np.asarray(table.units, np.int64), self._demand)
+        self._floor = floor_for(
+            events.policy, np.asarray(table.units, np.int64), self._demand, events.layout, events.rules
+        )
         while len(self._floor.jobs) <= 2 * table.servers:
             self._floor = larger(self._floor)
         self._arrivals = _ArrivalSource(events, replica)
@@ -232,7 +239,7 @@ class _Replica:
             if events.policy.keeps_place:
                 put_running_in_line(self._floor)
             self._floor.counts[WOKEN] = 1  # the policy is another from now on
-        self._observations = new_observations(len(table.need), kinds, events.unit)
+        self._observations = new_observations(len(table.need), kinds, events.unit, 0, events.layout is not None)
         self._state = np.full((len(events.at), 2 + 3 * kinds), np.nan)
         self._number = 0  # of the first job of the chunk
         # Which jobs are observed; with a horizon the last is known only when it has been passed.
@@ -358,15 +365,17 @@ def run_classes(
     policy: Policy,
     option: float = 1,
     edges: Array | None = None,
+    layout: Layout | None = None,
+    rules: Rules | None = None,
 ) -> tuple[Array, Array]:
     """The same for jobs whose needs are those of their classes, `demand`: [class, kind]."""
     count = len(arrival)
     # Every job has a row; nothing is summed up by class, of which there may be as many as jobs.
-    observations = new_observations(1, len(units), 1.0, count)
+    observations = new_observations(1, len(units), 1.0, count, layout is not None)
     given = option
     if policy.prepare is not None:
         given = policy.given(recorded_mix(units, arrival, job_class, demand, service, option))
-    floor = floor_for(policy, np.asarray(units, np.int64), demand)
+    floor = floor_for(policy, np.asarray(units, np.int64), demand, layout, rules)
     # One more job, at the end of time, lets all others end.
     arrivals = Arrivals(
         np.append(arrival, np.inf),

@@ -16,6 +16,7 @@ from loynes.inputs.tables import job_table
 from loynes.kernels.engine import Engine
 from loynes.kernels.events.engine import Events, EventState, ReplicaRecord
 from loynes.model import Model
+from loynes.questions.answering.nodes import layout_of, rules_of
 from loynes.questions.answering.orders import Order
 from loynes.results.records.simulation import Simulation
 from loynes.results.tails import Tails
@@ -27,11 +28,12 @@ MOST_LEFT = 50.0
 
 
 def event_task(model: Model, rate: float, order: Order, *, seed: int, replicas: Ints, **options: Any) -> Events:
-    """Replicas of a model under a policy, by their numbers; options are those of Events."""
+    """Replicas of a model under a policy, by their numbers, with its nodes and rules; options are those of Events."""
     who = (job_table(model, rate), seed, STREAM_STATIONARY, replicas)
     if order.rule.prepare is not None:
         options |= {"service": _services(model), "residual": _residuals(model)}
-    return Events(*who, order.rule, order.option, order.inflation, unit=model.mean_service, **options)
+    sharing = {"layout": layout_of(model), "rules": rules_of(model)}
+    return Events(*who, order.rule, order.option, order.inflation, unit=model.mean_service, **sharing | options)
 
 
 def _services(model: Model) -> Array:

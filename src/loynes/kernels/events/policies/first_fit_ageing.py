@@ -7,7 +7,7 @@ no job starves that fits an empty floor. With age 0 it is first come, first serv
 from loynes.kernels.events.floor import NOBODY, start
 from loynes.kernels.events.mix import Mix
 from loynes.kernels.events.policies.first_fit import first_that_fits
-from loynes.kernels.events.policies.register import COMPUTED, Option, policy
+from loynes.kernels.events.policies.register import Option, policy
 from loynes.kernels.events.view import any_idle, first_in_line, fits, waited
 
 # Mean services that a job waits at most before nobody passes it, where nobody says for how long.
@@ -24,9 +24,7 @@ def age_of(mix: Mix) -> float:
     rank=5,
     by_class=True,
     prepare=age_of,
-    option=Option(
-        "age", default=COMPUTED, least=0, help="how long a job waits before nobody passes it; 10 mean services"
-    ),
+    option=Option("age", default=None, least=0, help="how long a job waits before nobody passes it; 10 mean services"),
     caveat="once the head of the line has waited long enough, it idles servers like fcfs",
     summary="whoever fits, in order of arrival; but nobody passes a job that has waited longer than `--age`",
 )

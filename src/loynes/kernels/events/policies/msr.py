@@ -23,7 +23,7 @@ from loynes.inputs.philox import STREAM_POLICY
 from loynes.kernels.cpu.philox import words
 from loynes.kernels.events.floor import NOBODY, start
 from loynes.kernels.events.mix import Mix
-from loynes.kernels.events.policies.register import COMPUTED, Option, policy
+from loynes.kernels.events.policies.register import Option, policy
 from loynes.kernels.events.schedules import cycle_length, schedules_for
 from loynes.kernels.events.timetable import ask_again
 from loynes.kernels.events.uncounted import uncounted
@@ -56,7 +56,7 @@ class Turns(NamedTuple):
 
 
 CYCLE = Option(
-    "cycle", default=COMPUTED, least=0, help="how long all schedules of msr take in turn, on average; by its own rule"
+    "cycle", default=None, least=0, help="how long all schedules of msr take in turn, on average; by its own rule"
 )
 
 

@@ -28,16 +28,12 @@ PACKAGE = __name__.rpartition(".")[0]
 
 @dataclass(frozen=True)
 class Option:
-    """The one number that a policy may take: a whole one, or a time, whose default may be computed from the mix."""
+    """The one number that a policy may take: a whole one, or a time; without a default `prepare` computes it."""
 
     name: str
-    default: float
+    default: int | None
     help: str
     least: int = 1
-
-
-# The default of a time that `prepare` computes where nobody says it.
-COMPUTED = math.nan
 
 
 @dataclass(frozen=True)
@@ -80,7 +76,10 @@ class Policy:
 
     @property
     def default_option(self) -> float:
-        return 1 if self.option is None else self.option.default
+        """The option's default, 1 where there is none to give, and not a number where it is computed."""
+        if self.option is None:
+            return 1
+        return math.nan if self.option.default is None else self.option.default
 
     def given(self, mix: Mix) -> Any:
         """What `schedule` gets beside the floor."""
