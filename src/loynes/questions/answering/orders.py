@@ -13,6 +13,9 @@ from loynes.kernels.events.recorded import SHORTEST
 from loynes.model import Model
 from loynes.model.units import time_in
 
+# The names of the numbers that policies take, as questions have them; `option` is that of a user's own policy.
+NUMBERS = ("window", "threshold", "depth", "age", "cycle", "option")
+
 PolicyLike = str | Path | Policy | Callable[..., Any]
 
 
@@ -21,7 +24,7 @@ class Order:
     """A policy, the number it takes, and how many times too long it believes run times to be, and at random."""
 
     rule: Policy
-    option: int = 1
+    option: float = 1  # not a number where the policy computes it
     inflation: float = 1.0
     overestimate: float = 0.0
 
@@ -32,7 +35,8 @@ class Order:
     @property
     def details(self) -> dict[str, Any]:
         """The numbers that mean something to this policy."""
-        numbers: dict[str, Any] = {self.rule.option.name: self.option} if self.rule.option and self.option else {}
+        said = self.rule.option is not None and self.option == self.option and self.option != 0
+        numbers: dict[str, Any] = {self.rule.option.name: self.option} if self.rule.option and said else {}
         believed = {"inflation": self.inflation} if self.rule.believes_run_times else {}
         return numbers | believed | ({"overestimate": self.overestimate} if self.overestimate else {})
 
@@ -42,9 +46,14 @@ class Order:
         return f"{self.policy} ({', '.join(numbers)})" if numbers else self.policy
 
 
+def numbers_of(question: object) -> dict[str, float | None]:
+    """The numbers for policies that a question has."""
+    return {name: getattr(question, name, None) for name in NUMBERS}
+
+
 def order_of(
     policy: PolicyLike,
-    numbers: Mapping[str, int | None],
+    numbers: Mapping[str, float | None],
     inflation: float = 1.0,
     overestimate: float = 0.0,
     *,
@@ -58,10 +67,10 @@ def order_of(
             continue
         if given not in (name, "option") or not name:
             if strictly:
-                raise UsageError(f"{given} {value}: means nothing to policy {rule.name!r}")
+                raise UsageError(f"{given} {value:g}: means nothing to policy {rule.name!r}")
             continue
         if rule.option is not None and value < rule.option.least:
-            raise UsageError(f"{given} {value}: must be at least {rule.option.least}")
+            raise UsageError(f"{given} {value:g}: must be at least {rule.option.least}")
         number = value
     if not rule.believes_run_times:
         for what, believed, none in (("inflation", inflation, 1.0), ("overestimate", overestimate, 0.0)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,8 +11,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from loynes.errors import UsageError
+from loynes.kernels.events.changes import ServerChange
 from loynes.model.scenario import Change
 from loynes.model.units import time_in
+from loynes.questions.answering.scenario import server_changes
 from loynes.traces.times import stamp
 from loynes.traces.trace import Trace
 
@@ -56,8 +59,9 @@ def _entries_of_file(path: Path) -> list[dict[str, Any]]:
 def _outage(text: str, entry: dict[str, Any], log: Trace) -> Change:
     if "from" not in entry or "lost" not in entry:
         raise UsageError(f"outage {text!r}: must say from when, and what is lost, such as {LIKE!r}")
-    if entry.get("rate_factor", 1) != 1:
-        raise UsageError(f"outage {text!r}: rate_factor is for models; --scale is for logs")
+    for name in entry:
+        if name not in KEYS:
+            raise UsageError(f"outage {text!r}: {name} is for models; of a log, there are {', '.join(KEYS)}")
     entry = entry | {name: _seconds(text, entry[name], log) for name in ("from", "until") if name in entry}
     try:
         return Change.model_validate(entry)
@@ -83,3 +87,24 @@ def _seconds(text: str, given: Any, log: Trace) -> float:
     if when < log.origin:
         raise UsageError(f"outage {text!r}: {given} is before the first job of the log")
     return when - log.origin
+
+
+def lost_of(outages: Sequence[Change], units: dict[str, int], largest: dict[str, int]) -> tuple[ServerChange, ...]:
+    """When servers are lost and come back; refused where more are lost than there are, or too few left for ever."""
+    kinds, counts = tuple(units), tuple(units.values())
+    for outage in outages:
+        named = outage.lost if isinstance(outage.lost, dict) else {}
+        for kind in named:
+            if kind not in units:
+                raise UsageError(f"outage lost.{kind}: no such resource; there are: {', '.join(units)}")
+        if isinstance(outage.lost, int) and len(units) > 1:
+            raise UsageError(f"outage lost={outage.lost}: must say of which resource: lost.{kinds[0]}={outage.lost}")
+    for time in [*sorted({outage.since for outage in outages}), math.inf]:
+        holding = [one for one in outages if one.since <= time and (one.until is None or time < one.until)]
+        for place, (kind, count) in enumerate(units.items()):
+            gone = sum(one.lost_of(kinds, counts)[place] for one in holding)
+            if gone > count:
+                raise UsageError(f"outage: at {time:g} s {gone} {kind} are lost, of {count}")
+            if math.isinf(time) and count - gone < largest[kind]:
+                raise UsageError(f"outage: leaves {count - gone} {kind} for ever, and some jobs need {largest[kind]}")
+    return server_changes(outages, kinds, counts)

@@ -27,7 +27,7 @@ from loynes.kernels.events.recorded import BOUNDED, COUNT, NONE, RESPONSE, WAIT,
 from loynes.questions.answering.believing import believed_of, check_beliefs
 from loynes.questions.answering.ending import cut_short
 from loynes.questions.answering.objectives import Objective, Target
-from loynes.questions.answering.orders import Order, order_of
+from loynes.questions.answering.orders import Order, numbers_of, order_of
 from loynes.questions.answering.replaying import classes_of, log_warnings
 from loynes.questions.asking.resampled import OnResamples
 from loynes.results.records.log_cases import LogCase, LogCases
@@ -117,12 +117,7 @@ class LogRunner:
         self.recorded = recorded
         self.days: Days = days_of(self.recorded.submit, self.recorded.source, question.block)
         self.names, self._group = classes_of(self.recorded, question.classes, tuple(question.resources))
-        self._numbers = {
-            "window": question.window,
-            "threshold": question.threshold,
-            "depth": question.depth,
-            "option": question.option,
-        }
+        self._numbers = numbers_of(question)
         if self.days.block > self.days.length / 2:
             raise UsageError(
                 f"block {self.days.block:g}: must be at most half of the {self.days.length} days of the log"
@@ -311,7 +306,7 @@ class LogRunner:
 
 
 def cases_result(
-    kind: type[Cases], runner: LogRunner, cases: list[tuple[str, dict[str, Any], Case]], context: Context
+    kind: type[Cases], runner: LogRunner, cases: list[tuple[str, dict[str, Any], Case]], context: Context, **more: Any
 ) -> Cases:
     """Named cases on the same resamples, and their differences to the first."""
     found, late, steps = [], [], Steps(context)
@@ -339,6 +334,7 @@ def cases_result(
         confidence=runner.question.confidence,
         seed=runner.question.seed,
         warnings=tuple(texts),
+        **more,
     )
 
 

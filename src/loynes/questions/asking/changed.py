@@ -29,6 +29,8 @@ class ChangedLog(AboutLog):
     window: options.Window = None
     threshold: options.SwapThreshold = None
     depth: options.Depth = None
+    age: options.Age = None
+    cycle: options.Cycle = None
     option: options.OwnOption = None
     classes: options.ByLabel = None
     scale: Annotated[Copies, Option("So many times as many jobs, of the same kinds.")] = 1.0

@@ -307,6 +307,18 @@ Depth = Annotated[
     Field(ge=0),
     Option("Jobs from the head of the line that conservative gives reservations.", default="all", unit="jobs"),
 ]
+Age = Annotated[
+    float | None,
+    Field(ge=0),
+    Option(
+        "How long a job waits before nobody passes it (first-fit-ageing).", "T", unit="time", default="10 mean services"
+    ),
+]
+Cycle = Annotated[
+    float | None,
+    Field(gt=0, allow_inf_nan=False),
+    Option("How long all schedules of msr take in turn, on average.", "T", unit="time", default="by the docs' rule"),
+]
 EventJobs = Annotated[
     int | None, Field(ge=1, le=2**40), Option("Observed in each replica.", default="200000", unit="jobs")
 ]

@@ -38,6 +38,7 @@ from loynes.kernels.events.view import (
     believes_run_times=True,
     timetable=True,
     option=Option("depth", default=0, help="how many jobs from the head of the line have a reservation", least=0),
+    caveat="needs run times; good ones let others pass, bad ones do not",
     summary="every job in line has a reservation; or the first `--depth`",
     reference="Mu'alem and Feitelson 2001",
 )
