@@ -234,7 +234,9 @@ def test_mistakes(text: str, said: str, tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_mistakes_without_nodes(text: str, said: str, tmp_path: Path) -> None:
-    head = 'servers = 4\n[[classes]]\nname = "a"\nneed = 2\nprobability = 1\nservice = { law = "exponential", mean = 1 }\n'
+    head = (
+        'servers = 4\n[[classes]]\nname = "a"\nneed = 2\nprobability = 1\nservice = { law = "exponential", mean = 1 }\n'
+    )
     (tmp_path / "mine.toml").write_text(head + text)
     with pytest.raises(ModelError) as error:
         load(tmp_path / "mine.toml")
