@@ -48,6 +48,8 @@ from loynes.questions.certify import certify as certify
 from loynes.questions.check import check as check
 from loynes.questions.compare import compare as compare
 from loynes.questions.compare_policies import compare_policies as compare_policies
+from loynes.questions.eta import eta as eta
+from loynes.questions.eta_backtest import eta_backtest as eta_backtest
 from loynes.questions.evaluate import evaluate as evaluate
 from loynes.questions.exact import exact as exact
 from loynes.questions.fit import fit as fit

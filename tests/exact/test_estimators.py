@@ -170,7 +170,8 @@ def test_spread_of_jobs() -> None:
     assert found == [50.5, 833.25, 50.0, 90.0, 95.0, 99.0]
     assert float(spread_of(np.array([3.0, 1.0, 2.0])).p50) == 2.0
     assert float(spread_of(np.array([3.0])).p50) == 3.0
-    waits = waits_of(np.array([0.0, 0.0, 3.0, 1.0]), np.array([1.0, 1.0, 1.0, 5.0]))
+    wait, service = np.array([[0.0, 0.0, 3.0, 1.0], [1.0, 1.0, 1.0, 5.0]])
+    waits = waits_of(wait, wait + service, np.sort(wait))
     assert (float(waits.no_wait), float(waits.wait.mean), float(waits.response.mean)) == (0.5, 1.0, 3.0)
 
 

@@ -159,7 +159,7 @@ def test_answers_of_the_pooled_cluster_say_so() -> None:
     expected = loynes.exact(model.pooled, load=0.5)
     assert (found.threshold, found.overall) == (expected.threshold, expected.overall)
     assert "nodes are left out" in found.warnings[0]
-    with pytest.raises(UsageError, match="priorities: .*simulate has priorities"):
+    with pytest.raises(UsageError, match=r"priorities: .*simulate has priorities"):
         loynes.exact(model_of(NODES + CLASSES))
     plain = {"servers": 2, "arrivals": {"rate": 0.5}, "classes": [
         {"name": "a", "need": 1, "probability": 1, "service": {"law": "exponential", "mean": 1}}

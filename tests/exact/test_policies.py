@@ -13,7 +13,7 @@ from loynes.inputs.arrivals import start_places
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import JobTable, job_table
 from loynes.kernels.cpu.engine import CpuEngine
-from loynes.kernels.cpu.replay import run_replay
+from loynes.kernels.cpu.stretches import run_replay
 from loynes.kernels.events.changes import Changes, ServerChange
 from loynes.kernels.events.engine import Events, ReplicaRecord, run_jobs, run_replicas
 from loynes.kernels.events.floor import HEAD, LINED, NOBODY, Floor, admit, interrupt, new_floor, start
@@ -46,7 +46,7 @@ def test_fcfs_is_the_recurrence(name: str) -> None:
     rate, count = 0.8 * model.ideal, 64 * BLOCK
     arrival, need, service = jobs_of(model, rate, count)
     if len(model.kinds) == 1:
-        expected = run_replay(model.servers, need[:, 0], service, arrival, np.array([0.0, arrival[-1] + 1])).wait
+        expected = run_replay(model.servers, need[:, 0], service, arrival).wait
     else:
         expected = np.array(strict(np.array(model.units), arrival, need, service))
     (found,) = simulate(job_table(model, rate), [0], seed=3, jobs_observed=count)

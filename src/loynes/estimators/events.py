@@ -51,12 +51,14 @@ def waits(
             for bins in ("bins", "response_bins")
         ]
         squares = (sums[:, [WAIT]], sums[:, [WAIT_SQUARE]]), (sums[:, [RESPONSE]], sums[:, [RESPONSE_SQUARE]])
-        wait = Tally(unit, looks, *squares[0], none, zero.astype(np.float64), both[0])
-        response = Tally(unit, looks, *squares[1], zero, zero.astype(np.float64), both[1])
+        rest = zero.astype(np.float64), np.zeros((len(observed), 0))
+        wait = Tally(unit, looks, *squares[0], none, *rest, both[0])
+        response = Tally(unit, looks, *squares[1], zero, *rest, both[1])
         measured[name] = Waits(
             wait=spread_of(wait, confidence, wanted),
             response=spread_of(response, confidence, wanted),
             no_wait=probability_from(per_job[:, NONE], len(observed), confidence),
+            exceeds=tails_of(wait, confidence, wanted.exceeds),
         )
         slowdowns[name], tallies[name] = mean_of(per_job[:, SLOWDOWN], confidence), wait
     grid = grid_of(*tallies.values()) if wanted.tails else ()

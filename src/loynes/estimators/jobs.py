@@ -10,19 +10,28 @@ from loynes.arrays import Array, Ints
 from loynes.estimate import Estimate
 from loynes.estimators.measures import NOTHING_MORE, Spread, System, Waits, Wanted
 
+# Jobs that are looked at together.
+CHUNK = 1 << 15
+
 
 def spread_of(values: Array, wanted: Wanted = NOTHING_MORE) -> Spread:
     """Mean, variance and percentiles of the values themselves: a percentile is one of them."""
+    return spread_from(values, np.sort(values), wanted)
+
+
+def spread_from(values: Array, ordered: Array, wanted: Wanted = NOTHING_MORE) -> Spread:
+    """The same of values that somebody has put in order already; sums are taken in their own order."""
     ranks = [max(math.ceil(len(values) * q) - 1, 0) for q in wanted.quantiles]
-    ordered = np.partition(values, ranks)
     moments = (float(np.mean(values)), float(np.var(values)), *(float(ordered[rank]) for rank in ranks))
     mean, variance, *percentiles = (Estimate.exact(value) for value in moments)
     return wanted.spread(mean, variance, percentiles)
 
 
-def waits_of(wait: Array, service: Array, wanted: Wanted = NOTHING_MORE) -> Waits:
-    none = Estimate.exact(float(np.mean(wait == 0.0)))
-    return Waits(spread_of(wait, wanted), spread_of(wait + service, wanted), none)
+def waits_of(wait: Array, response: Array, ordered: Array, wanted: Wanted = NOTHING_MORE) -> Waits:
+    """Of waits, which are also given in ascending order, and responses."""
+    none = int(np.searchsorted(ordered, 0.0, side="right") - np.searchsorted(ordered, 0.0, side="left"))
+    share = Estimate.exact(none / len(wait))
+    return Waits(spread_from(wait, ordered, wanted), spread_of(response, wanted), share)
 
 
 def system_over(servers: int, span: float, work: float, loss: float, wait: float, response: float) -> System:
@@ -38,21 +47,45 @@ def system_over(servers: int, span: float, work: float, loss: float, wait: float
     )
 
 
-def average_in_windows(begin: Array, end: Array, weight: Array, edges: Array) -> Array:
+def average_in_windows(begin: Array, end: Array, weight: Array | Ints, edges: Array) -> Array:
     """The time average, in every window, of the weights of the intervals [begin, end) that are under way.
 
     Parts of windows are added up as they are, whole windows counted: no difference of large sums is taken.
     """
     count, width = len(edges) - 1, np.diff(edges)
-    first = np.clip(np.searchsorted(edges, begin, side="right") - 1, 0, count - 1)
-    last = np.clip(np.searchsorted(edges, end, side="left") - 1, first, count - 1)
+    sums = _Sums(5, count + 1)
+    # So many intervals at a time that what is computed of them stays in the cache.
+    for one in range(0, len(begin), step := max(CHUNK, 4 * count)):
+        part = slice(one, one + step)
+        _add_intervals(sums, begin[part], end[part], weight[part].astype(np.float64, copy=False), edges)
+    inside, began, ended, more, less = sums.totals
+    whole = np.cumsum(more - less)[:count]
+    return np.asarray((inside + (began + ended))[:count] / width + whole)
+
+
+class _Sums:
+    """Sums by place, added to piece by piece in the order of the whole: the same bits as in one piece."""
+
+    def __init__(self, kinds: int, places: int) -> None:
+        self.totals = np.zeros((kinds, places))
+        self._every = np.arange(places)
+
+    def add(self, kind: int, place: Ints, amount: Array) -> None:
+        so_far = self.totals[kind]
+        places, amounts = np.concatenate((self._every, place)), np.concatenate((so_far, amount))
+        self.totals[kind] = np.bincount(places, amounts, minlength=len(so_far))
+
+
+def _add_intervals(sums: _Sums, begin: Array, end: Array, weight: Array, edges: Array) -> None:
+    """What lies inside of one window; else the parts at both ends, and where whole windows begin and cease."""
+    last_window = len(edges) - 2
+    first = np.clip(np.searchsorted(edges, begin, side="right") - 1, 0, last_window)
+    last = np.clip(np.searchsorted(edges, end, side="left") - 1, first, last_window)
     one = first == last
-
-    def total(place: Ints, amount: Array) -> Array:
-        return np.bincount(place, amount, minlength=count + 1).astype(np.float64)
-
-    inside = total(first[one], weight[one] * (end[one] - begin[one]))
-    first, last, begin, end, weight = first[~one], last[~one], begin[~one], end[~one], weight[~one]
-    parts = total(first, weight * (edges[first + 1] - begin)) + total(last, weight * (end - edges[last]))
-    whole = np.cumsum(total(first + 1, weight) - total(last, weight))[:count]
-    return np.asarray((inside + parts)[:count] / width + whole)
+    sums.add(0, first[one], weight[one] * (end[one] - begin[one]))
+    if not one.all():
+        first, last, begin, end, weight = first[~one], last[~one], begin[~one], end[~one], weight[~one]
+        sums.add(1, first, weight * (edges[first + 1] - begin))
+        sums.add(2, last, weight * (end - edges[last]))
+        sums.add(3, first + 1, weight)
+        sums.add(4, last, weight)

@@ -199,9 +199,11 @@ def _placed(recipe: Recipe, tabulated: list[Law], pieces: list[Array]) -> Recipe
 
 def _grids(laws: list[Law]) -> Array:
     """Log-quantiles and their slopes (times the step) at equidistant logits, for cubic Hermite interpolation."""
-    from scipy.interpolate import CubicSpline
-
     grids = np.empty((len(laws), TABLE_CELLS + 1, 2))
+    if not laws:
+        return grids
+    from scipy.interpolate import CubicSpline  # takes longer to load than most models to be judged
+
     if grids.nbytes > MOST_BYTES:
         raise ModelError(
             f"classes: the tables that {len(laws)} laws are drawn from would take {grids.nbytes / 2**30:.3g} GiB, at "

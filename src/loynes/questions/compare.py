@@ -135,7 +135,9 @@ class Compare(Question):
 
         def run(model: Model, part: int, rates: dict[str, Any], size: dict[str, Any]) -> Evaluated:
             question = Evaluate.of(model, **shared, **rates, **size)
-            return evaluated(question, steps.next(WEIGHTS[part], sum(WEIGHTS[part + 1 :]), f"{part + 1} of 4"))
+            return evaluated(
+                question, steps.next(WEIGHTS[part], sum(WEIGHTS[part + 1 :]), f"{part + 1} of 4"), as_seen=True
+            )
 
         def second_rate(one: Evaluated) -> dict[str, Any]:
             """The first model's, unless no rate was asked for and the second has one of its own."""

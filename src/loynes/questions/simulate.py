@@ -24,6 +24,7 @@ from loynes.questions.asking.question import LoadedModel, Question
 from loynes.results.records.simulation import Simulation
 
 if TYPE_CHECKING:
+    from loynes.estimators.measures import Wanted
     from loynes.kernels.events.engine import ReplicaRecord
     from loynes.questions.answering.orders import Order
 
@@ -123,17 +124,18 @@ class Simulate(Question):
     time: options.TimeBudget = None
 
     def answer(self, context: Context) -> Simulation:
-        from loynes.questions.answering.judging import asked_of, judged
+        from loynes.estimators.measures import Wanted
+        from loynes.questions.answering.judging import asked_of, judged, with_percentiles, with_tails
 
-        objectives = asked_of(self.slo, [c.label for c in self.model.classes], self.model.time_unit, tails=False)
-        result, unended = self._simulated(context)
+        objectives = asked_of(self.slo, [c.label for c in self.model.classes], self.model.time_unit)
+        wanted = Wanted(with_tails((), objectives), with_percentiles(self.percentiles, objectives), tails=True)
+        result, unended = self._simulated(context, wanted)
         lower = "jobs that had not ended are left out" if unended else ""
         return replace(result, objectives=judged(objectives, result, lower=lower)) if objectives else result
 
-    def _simulated(self, context: Context) -> tuple[Simulation, bool]:
+    def _simulated(self, context: Context, wanted: Wanted) -> tuple[Simulation, bool]:
         """The result, but for its objectives, and whether some jobs had not ended."""
         from loynes.estimators.events import SOON, mean_wait
-        from loynes.estimators.measures import Wanted
         from loynes.questions.answering.ending import cut_short
         from loynes.questions.answering.events import BURNED_IN, event_task, run_until, simulation_of, unended_jobs
         from loynes.questions.answering.nodes import beside, check_start
@@ -184,7 +186,7 @@ class Simulate(Question):
         result = simulation_of(
             model, judged.rate, order, replicas, self.confidence, seed=self.seed, start=self.start, horizon=horizon,
             moments=moments, burn_in=burn_in, warnings=warnings + remarks + unended,
-            wanted=Wanted((), self.percentiles, tails=True),
+            wanted=wanted,
         )  # fmt: skip
         if model.nodes is not None and horizon is None and not stopped:
             pooled = beside(model, judged.rate, order, events, replicas, self.confidence, context)
@@ -222,27 +224,18 @@ class Simulate(Question):
             return {}, judged.warnings
         if self.start != "stationary":
             return {"workload": _read_workloads(Path(self.start), self.model, numbers)}, judged.warnings
-        from loynes.inputs.tables import job_table
-        from loynes.questions.answering.independent_samples import DELTA
-        from loynes.stationary.backward import backward_samples
-        from loynes.stationary.certificate import Certificate
-        from loynes.stationary.majorant import certify
-        from loynes.stationary.perfect import perfect_samples, within_reach
+        from loynes.questions.answering.starts import stationary_history
 
         if math.isnan(judged.threshold.estimate):
             steady = self.model.model_copy(update={"scenario": None})
             judged = judged_rate(steady, judged.rate, None, seed=self.seed, context=context)
-        table, warnings, seed = job_table(self.model, judged.rate), judged.warnings, self.seed
-        certificate = certify(self.model, judged.rate, judged.threshold, seed=seed, max_jobs=None, context=context)
-        ways: dict[str, Any] = {"seed": seed, "first": int(numbers[0]), "engine": context.engine}
-        certificate = within_reach(self.model, table, certificate, DELTA)
-        if isinstance(certificate, Certificate):
-            batches = perfect_samples(self.model, table, certificate, len(numbers), delta=DELTA, **ways)
-        else:
-            batches = backward_samples(table, len(numbers), **ways)
-            why = certificate.why
-            warnings += (f"no certificate, replicas start from backward samples, which are lower bounds: {why}",)
-        return {"history": np.concatenate([batch.length for batch in batches])}, warnings
+        begun = stationary_history(
+            self.model, judged.rate, judged.threshold, numbers, seed=self.seed, context=context
+        )  # fmt: skip
+        warnings = judged.warnings
+        if begun.why:
+            warnings += (f"no certificate, replicas start from backward samples, which are lower bounds: {begun.why}",)
+        return {"history": begun.length}, warnings
 
 
 def event_rate(

@@ -89,10 +89,17 @@ def draw(table, *given):
 def _draw(table, block, seed, stream, replica, first, count, place, gap, job_class, service):
     for offset in range(0, count, BLOCK):
         place = draw_block(table, seed, stream, replica, first + offset, block, place)
-        gap[offset : offset + BLOCK] = block.gap
-        job_class[offset : offset + BLOCK] = block.job_class
-        service[offset : offset + BLOCK] = block.service
+        _keep(block, offset, gap, job_class, service)
     return place
+
+
+@inlined
+def _keep(block, offset, gap, job_class, service):
+    """A block's jobs behind those before; slices, assigned, would bring Numba's texts for those that do not fit."""
+    for i in range(BLOCK):
+        gap[offset + i] = block.gap[i]
+        job_class[offset + i] = block.job_class[i]
+        service[offset + i] = block.service[i]
 
 
 @prepares
@@ -111,9 +118,7 @@ def draw_history(table, *given):
 def _draw_history(table, block, seed, stream, replica, first, count, trail, gap, job_class, service):
     for offset in range(0, count, BLOCK):
         draw_block(table, seed, stream, replica, first + offset, block, trail_at(trail, first + offset))
-        gap[offset : offset + BLOCK] = block.gap
-        job_class[offset : offset + BLOCK] = block.job_class
-        service[offset : offset + BLOCK] = block.service
+        _keep(block, offset, gap, job_class, service)
 
 
 @compiled

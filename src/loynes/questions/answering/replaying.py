@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from loynes.arrays import Array, Ints
 from loynes.errors import UsageError
 from loynes.estimate import Estimate
-from loynes.estimators.jobs import average_in_windows, spread_of, system_over, waits_of
-from loynes.estimators.measures import ALL_JOBS, Resource, Wanted
-from loynes.estimators.tails import grid_to, longest_of
-from loynes.kernels.cpu.replay import cheaper_as_runs, run_replay
+from loynes.estimators.jobs import average_in_windows, spread_from, system_over, waits_of
+from loynes.estimators.measures import ALL_JOBS, Resource, Waits, Wanted
+from loynes.estimators.tails import grid_to, longest_in
+from loynes.kernels.cpu.replay import cheaper_as_runs
+from loynes.kernels.cpu.stretches import run_replay
 from loynes.kernels.events.engine import run_classes, run_jobs
 from loynes.kernels.events.loop import KINDS, WAITING
+from loynes.model.cluster import MOST_SERVERS
 from loynes.questions.answering.log_nodes import PlacedJobs
 from loynes.questions.answering.orders import Order
 from loynes.results.records.replay import Log, Recorded, Replay, ReplayedClass, Series
@@ -28,6 +32,8 @@ from loynes.traces.units import unit_named
 MOST_NEEDS = 12
 MOST_LABELS = 50
 REST = "(all others)"
+# The key of all jobs together, beside classes of any name.
+ALL = None
 
 
 def replay_trace(
@@ -59,12 +65,18 @@ def replay_trace(
     edges, wait = replayed.edges, replayed.wait
     response, span = wait + jobs.service, float(edges[-1])
     series = (edges[:-1], edges[1:], replayed.busy, replayed.busy / servers, replayed.lost, replayed.waiting)
-    members = {name: np.flatnonzero(code == i) for i, name in enumerate(names)}
+    grouped = _Grouped(names, code)
     sums = (jobs.work, replayed.loss, float(wait.sum()), float(response.sum()))
     each = {"submit": jobs.submit, "need": jobs.need, "service": jobs.service, "wait": wait, "response": response}
     each |= {"recorded_wait": jobs.wait} | {name: jobs.demand[name] for name in units}
     system = system_over(servers, span, *sums)
-    grid = grid_to(max(longest_of(wait), longest_of(jobs.wait[~np.isnan(jobs.wait)])))
+    waits, recorded = grouped.parts(wait), grouped.known_parts(jobs.wait)
+    ordered, recorded_ordered = ({name: np.sort(one) for name, one in parts.items()} for parts in (waits, recorded))
+    grid = grid_to(max(longest_in(ordered[ALL]), longest_in(recorded_ordered[ALL])))
+    needs = grouped.parts(jobs.need)
+    measured = {
+        name: waits_of(waits[name], one, ordered[name], wanted) for name, one in grouped.parts(response).items()
+    }
     details = order.details if believed is None else order.details | {"believed": believed}
     if units:
         system = replace(system, resources=_resources(jobs, units, span, replayed.losses))
@@ -83,10 +95,10 @@ def replay_trace(
         rate=jobs.rate,
         span=span,
         by=by or "need",
-        overall=waits_of(wait, jobs.service, wanted),
-        classes={name: _class(wait[who], jobs.service[who], jobs.need[who], wanted) for name, who in members.items()},
+        overall=measured[ALL],
+        classes={name: _class(measured[name], needs[name]) for name in names},
         system=system,
-        recorded=_recorded(jobs, members, wanted),
+        recorded=_recorded(recorded, recorded_ordered, wanted),
         series=Series(*(tuple(column.tolist()) for column in series)),
         jobs=jobs.jobs,
         records=jobs.records,
@@ -98,11 +110,11 @@ def replay_trace(
         details=details,
         read_seconds=jobs.seconds,
         warnings=log_warnings(jobs, units or {"servers": servers}, jobs.skipped.get(TOO_LARGE, 0))
-        + (() if units else order.rule.warnings(np.unique(jobs.need).tolist(), servers)),
+        + (() if units else order.rule.warnings(_distinct(jobs.need)[0].tolist(), servers)),
         each=each,
         pooled=pooled,
-        tails=_tails(wait, members, grid),
-        recorded_tails=_tails(jobs.wait, members, grid),
+        tails=_tails(ordered, grid),
+        recorded_tails=_tails(recorded_ordered, grid),
     )
 
 
@@ -133,14 +145,13 @@ class Replayed:
 
 def _in_turn(jobs: Trace, servers: int, windows: int) -> Replayed:
     """First come, first served, by the recurrence."""
-    run = run_replay(servers, jobs.need, jobs.service, jobs.submit, np.array([0.0, np.inf]))
+    run = run_replay(servers, jobs.need, jobs.service, jobs.submit)
     start = jobs.submit + run.wait
     end = start + jobs.service
     edges = np.linspace(0.0, float(end.max()), windows + 1)
-    # The last end, and so where windows lie, is known only now; a second run is cheaper than keeping all levels.
-    lost = run_replay(servers, jobs.need, jobs.service, jobs.submit, edges).lost if windows > 1 else run.lost
-    busy = average_in_windows(start, end, jobs.need.astype(np.float64), edges)
-    waiting = average_in_windows(jobs.submit, start, np.ones(jobs.jobs), edges)
+    lost = run.lost_in(edges)
+    busy = average_in_windows(start, end, jobs.need, edges)
+    waiting = average_in_windows(jobs.submit, start, np.broadcast_to(1.0, jobs.jobs), edges)
     kernel = "run list" if cheaper_as_runs(servers, jobs.need) else "dense vector"
     return Replayed(run.wait, float(run.loss.sum()), edges, busy, lost / np.diff(edges), waiting, kernel)
 
@@ -204,13 +215,22 @@ def classes_of(trace: Trace, label: str | None, kinds: tuple[str, ...] = ()) -> 
         if len(vectors) <= MOST_NEEDS:
             names = [", ".join(f"{kind} {n}" for kind, n in zip(kinds, one, strict=True) if n) for one in vectors]
             return names, code.reshape(-1)
-    values, code = np.unique(trace.need, return_inverse=True)
+    values, code = _distinct(trace.need)
     if len(values) <= MOST_NEEDS:
         return [f"need {value}" for value in values], code
     # 1, 2, 3-4, 5-8, ...: the exponent of need - 1 is exact, a logarithm need not be.
     # Of several resources a job may need none of one.
-    power, code = np.unique(np.where(trace.need > 0, np.frexp(trace.need - 1)[1], -1), return_inverse=True)
-    return [f"need {_range(int(p))}" for p in power], code
+    power, place = np.unique(np.where(values > 0, np.frexp(values - 1)[1], -1), return_inverse=True)
+    return [f"need {_range(int(p))}" for p in power], place[code]
+
+
+def _distinct(needs: Ints) -> tuple[Ints, Ints]:
+    """The different needs, ascending, and each job's place among them; counted, not sorted, where none is huge."""
+    largest = int(needs.max())
+    if largest > MOST_SERVERS:
+        return np.unique(needs, return_inverse=True)
+    there = np.bincount(needs) > 0
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[needs]
 
 
 def _range(power: int) -> str:
@@ -219,30 +239,48 @@ def _range(power: int) -> str:
     return str(2**power) if power < 2 else f"{2 ** (power - 1) + 1}-{2**power}"
 
 
-def _tails(wait: Array, members: dict[str, Ints], grid: tuple[float, ...]) -> Tails | None:
-    """Shares of jobs that waited longer than x, over x, of all jobs and of every class; None where no wait is known."""
-    known = {ALL_JOBS: wait, **{name: wait[who] for name, who in members.items()}}
-    seen = {name: one[~np.isnan(one)] for name, one in known.items()}
-    return Tails.of({
-        name: {x: Estimate.exact(float(np.mean(one > x))) for x in grid} for name, one in seen.items() if len(one)
-    })  # fmt: skip
+class _Grouped:
+    """Jobs by class: all of them, and those of every class one after the other, in the log's order."""
+
+    def __init__(self, names: list[str], code: Ints) -> None:
+        # Sorting small numbers takes time in proportion to how many there are.
+        small = code.astype(np.uint8 if len(names) <= 256 else np.int64)
+        self._names, self._order = names, np.argsort(small, kind="stable")
+        self._ends = np.cumsum(np.bincount(code, minlength=len(names)))
+
+    def parts(self, values: NDArray[Any]) -> dict[str | None, NDArray[Any]]:
+        """What there is one of for every job: of all jobs, and of each class."""
+        return {ALL: values, **dict(zip(self._names, np.split(values[self._order], self._ends[:-1]), strict=True))}
+
+    def known_parts(self, values: Array) -> dict[str | None, Array]:
+        """The same without what is not known."""
+        known = ~np.isnan(values)
+        parts = self.parts(values)
+        return parts if known.all() else {name: one[~np.isnan(one)] for name, one in parts.items()}
 
 
-def _class(wait: Array, service: Array, need: Ints, wanted: Wanted) -> ReplayedClass:
-    waits = waits_of(wait, service, wanted)
+def _tails(ordered: dict[str | None, Array], grid: tuple[float, ...]) -> Tails | None:
+    """Shares of jobs that waited longer than x, over x, from waits in ascending order; None where no wait is known."""
+    shares = {}
+    for name, one in ordered.items():
+        if len(one):
+            above = (len(one) - np.searchsorted(one, grid, side="right")).tolist()
+            shares[ALL_JOBS if name is ALL else name] = {
+                x: Estimate.exact(count / len(one)) for x, count in zip(grid, above, strict=True)
+            }
+    return Tails.of(shares)
+
+
+def _class(waits: Waits, need: Ints) -> ReplayedClass:
     return ReplayedClass(**vars(waits), jobs=len(need), need=(int(need.min()), int(need.max())))
 
 
-def _recorded(trace: Trace, members: dict[str, Ints], wanted: Wanted) -> Recorded | None:
-    known = ~np.isnan(trace.wait)
-    if not known.any():
+def _recorded(waits: dict[str | None, Array], ordered: dict[str | None, Array], wanted: Wanted) -> Recorded | None:
+    spreads = {name: spread_from(one, ordered[name], wanted) if len(one) else None for name, one in waits.items()}
+    overall = spreads[ALL]
+    if overall is None:
         return None
-    classes = {name: trace.wait[who[known[who]]] for name, who in members.items()}
-    return Recorded(
-        int(np.count_nonzero(known)),
-        spread_of(trace.wait[known], wanted),
-        {name: spread_of(waits, wanted) if len(waits) else None for name, waits in classes.items()},
-    )
+    return Recorded(len(waits[ALL]), overall, {name: one for name, one in spreads.items() if name is not None})
 
 
 def log_warnings(trace: Trace, units: dict[str, int], large: int, times: float = 1.0) -> tuple[str, ...]:

@@ -51,7 +51,8 @@ class Ask(Generic[Answer]):
         progress: Progress | Literal["auto"] | None = "auto",
         **options: object,
     ) -> Answer:
-        subject = values[0] if values else options.get(self.question.positional[0], options.get("trace"))
+        first = next(iter(self.question.positional), "")
+        subject = values[0] if values else options.get(first, options.get("trace"))
         question = question_for(self.question, subject)
         if question is not self.question and "model" in options:
             options["trace"] = options.pop("model")
