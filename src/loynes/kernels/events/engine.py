@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.arrays import Array, Ints
+from loynes.errors import UsageError
 from loynes.inputs.arrivals import POISSON, start_places
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.kernels.cpu.engine import PIECES, Piece
@@ -153,6 +154,8 @@ def floor_for(
     policy: Policy, units: Ints, demand: Ints, layout: Layout | None = None, rules: Rules | None = None
 ) -> Floor:
     """An empty floor with what a policy needs, for jobs of classes that need `demand`: [class, kind]."""
+    if layout is not None and policy.timetable:
+        raise UsageError(f"policy {policy.name!r}: it plans ahead by servers, and knows no nodes")
     size = demand.sum(axis=1)
     extreme = demand[[size.argmin(), size.argmax()]] if len(demand) else None
     return new_floor(CAPACITY, units, len(demand) if policy.by_class else 0, policy.timetable, extreme, layout)
@@ -207,7 +210,9 @@ class _Replica:
         table, kinds = events.table, len(events.table.units)
         self._events, self._replica = events, replica
         self._demand = np.ascontiguousarray(table.demand, dtype=np.int64)
-        self._floor = floor_for(events.policy, np.asarray(table.units, np.int64), self._demand, events.layout, events.rules)
+        self._floor = floor_for(
+            events.policy, np.asarray(table.units, np.int64), self._demand, events.layout, events.rules
+        )
         while len(self._floor.jobs) <= 2 * table.servers:
             self._floor = larger(self._floor)
         self._arrivals = _ArrivalSource(events, replica)
