@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_policies_by_the_book import BOOK, Cluster, fcfs
 
 import loynes
 from loynes.inputs.philox import STREAM_STATIONARY
@@ -19,7 +20,6 @@ from loynes.kernels.events.engine import Events, jobs_before, run_classes, run_r
 from loynes.kernels.events.layout import FIRST_FIT, PACK, SPREAD, Layout
 from loynes.kernels.events.loop import KINDS
 from loynes.kernels.events.policies import policies
-from test_policies_by_the_book import BOOK, Cluster, fcfs
 
 
 def layout_of(capacity: Any, tasks: Any, task_need: Any, placement: int = PACK, **others: Any) -> Layout:

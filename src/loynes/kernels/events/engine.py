@@ -156,9 +156,11 @@ def floor_for(
     """An empty floor with what a policy needs, for jobs of classes that need `demand`: [class, kind]."""
     if layout is not None and policy.timetable:
         raise UsageError(f"policy {policy.name!r}: it plans ahead by servers, and knows no nodes")
+    if rules is not None and policy.keeps_place and (np.asarray(rules.holder) >= 0).any():
+        raise UsageError(f"policy {policy.name!r}: it stops jobs by itself, and knows no quotas")
     size = demand.sum(axis=1)
     extreme = demand[[size.argmin(), size.argmax()]] if len(demand) else None
-    return new_floor(CAPACITY, units, len(demand) if policy.by_class else 0, policy.timetable, extreme, layout)
+    return new_floor(CAPACITY, units, len(demand) if policy.by_class else 0, policy.timetable, extreme, layout, rules)
 
 
 class _ArrivalSource:
@@ -216,6 +218,8 @@ class _Replica:
         while len(self._floor.jobs) <= 2 * table.servers:
             self._floor = larger(self._floor)
         self._arrivals = _ArrivalSource(events, replica)
+        if events.layout is not None and (workload is not None or history):
+            raise UsageError("a cluster of nodes starts empty: a stationary start does not say which node is busy")
         if workload is not None:
             occupy(self._floor, workload)
         if history:

@@ -225,6 +225,25 @@ def _displace_from_nodes(nodes, floor, slot):
 
 
 @_chosen
+def lend(nodes, floor, slot, sign):
+    """Let the units of a running job's tasks be free for a moment, or take them again (-1)."""
+
+
+@lend.variant(type(None))
+def _lend_nothing(nodes, floor, slot, sign):
+    pass
+
+
+@lend.variant(Nodes)
+def _lend_nodes(nodes, floor, slot, sign):
+    piece, c = nodes.piece[slot], floor.jobs[slot].job_class
+    while piece != NONE:
+        move_units(nodes, nodes.piece_node[piece], c, -sign * nodes.piece_tasks[piece])
+        piece = nodes.next_piece[piece]
+    nodes.counts[RELEASES] += 1
+
+
+@_chosen
 def add_fragmentation(nodes, floor, head, span, time):
     """Somebody waits for a time: add what idles of every kind though it would be enough for the head of the line.
 
