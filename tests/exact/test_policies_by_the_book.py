@@ -76,8 +76,15 @@ class Cluster:
     def stop(self, i: int) -> None:
         self.left[i] -= self.now - self.running.pop(i)
 
-    def run(self, schedule: Callable[[Cluster, int], None], option: int, observed: int) -> list[float]:
-        """When each of the first jobs ends."""
+    def run(
+        self,
+        schedule: Callable[..., None],
+        option: int,
+        observed: int,
+        changes: Iterable[tuple[float, Callable[[float], None]]] = (),
+    ) -> list[float]:
+        """When each of the first jobs ends; at given times something else happens."""
+        changes = list(changes)
         ends, coming = [np.nan] * len(self.jobs), list(range(len(self.jobs)))
         while np.isnan(ends[:observed]).any():
             end = min([*self.busy, *(since + self.left[i] for i, since in self.running.items())], default=np.inf)
@@ -87,6 +94,9 @@ class Cluster:
             if self.lost and self.lost[0][0] < min(end, arrival, planned):
                 self.now, gone = self.lost.pop(0)
                 self.units = self.units - gone
+            elif changes and changes[0][0] < min(end, arrival, planned):
+                self.now, happen = changes.pop(0)
+                happen(self.now)
             elif planned < min(end, arrival):
                 self.now = planned
             elif end <= arrival:

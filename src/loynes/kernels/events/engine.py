@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.arrays import Array, Ints
+from loynes.errors import UsageError
 from loynes.inputs.arrivals import POISSON, start_places
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.kernels.cpu.engine import PIECES, Piece
@@ -153,9 +154,13 @@ def floor_for(
     policy: Policy, units: Ints, demand: Ints, layout: Layout | None = None, rules: Rules | None = None
 ) -> Floor:
     """An empty floor with what a policy needs, for jobs of classes that need `demand`: [class, kind]."""
+    if layout is not None and policy.timetable:
+        raise UsageError(f"policy {policy.name!r}: it plans ahead by servers, and knows no nodes")
+    if rules is not None and policy.keeps_place and (np.asarray(rules.holder) >= 0).any():
+        raise UsageError(f"policy {policy.name!r}: it stops jobs by itself, and knows no quotas")
     size = demand.sum(axis=1)
     extreme = demand[[size.argmin(), size.argmax()]] if len(demand) else None
-    return new_floor(CAPACITY, units, len(demand) if policy.by_class else 0, policy.timetable, extreme, layout)
+    return new_floor(CAPACITY, units, len(demand) if policy.by_class else 0, policy.timetable, extreme, layout, rules)
 
 
 class _ArrivalSource:
@@ -213,6 +218,8 @@ class _Replica:
         while len(self._floor.jobs) <= 2 * table.servers:
             self._floor = larger(self._floor)
         self._arrivals = _ArrivalSource(events, replica)
+        if events.layout is not None and (workload is not None or history):
+            raise UsageError("a cluster of nodes starts empty: a stationary start does not say which node is busy")
         if workload is not None:
             occupy(self._floor, workload)
         if history:

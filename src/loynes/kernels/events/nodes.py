@@ -11,8 +11,9 @@ other,
 of equals the one with the lowest index. The tasks of a job are alike, so a job fits if and only if the numbers of its
 tasks that single nodes have room for add up to all of them.
 
-Nodes are kept in order of free units, one list of keys for every dominant kind: a node is found by bisection, and moves
-when its units change. For first-fit there are, instead, the most units that any of a block of nodes has free.
+For every dominant kind and every number of units that may be free, the nodes with that many are a set of bits, 64 to a
+word; so are the numbers for which there are any. The next node in order is the next bit. For first-fit there are,
+instead, the most units that any of a block of nodes has free.
 """
 
 from __future__ import annotations
@@ -20,15 +21,19 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from loynes.arrays import Array, Ints
+from loynes.errors import UsageError
 from loynes.kernels.cpu.variants import chosen_by_type
-from loynes.kernels.events.layout import FIRST_FIT, PACK, Layout
+from loynes.kernels.events.layout import FIRST_FIT, PACK, SPREAD, Layout
 from loynes.kernels.events.uncounted import inlined, uncounted
 
-# A key is the free units of a node, and its index in so many bits.
+# A place in the order of nodes: free units, in the kind's smallest, and in so many bits the index.
 BITS = 20
 MASK = (1 << BITS) - 1
+# Words that the sets of nodes may take.
+MOST_WORDS = 1 << 26
 # Nodes whose most free units are kept together.
 BLOCK = 32
 NONE = -1
@@ -44,10 +49,14 @@ class Nodes(NamedTuple):
     free: Ints  # [node, kind], what tasks may take; 0 while the node is away
     held: Ints  # [node, kind], what tasks have
     idle: Ints  # [kind], all that is free
-    away: Ints  # [node], 1 while it takes no tasks
+    away: Ints  # [node], 0 if it is there; else it takes no tasks
     main: Ints  # [class], the kind by which nodes are compared
-    order: Ints  # [kind, node], keys in ascending order; of dominant kinds
-    ordered: Ints  # [kind], 1 if it is one of these
+    ordered: Ints  # [kind], 1 for dominant kinds, unless nodes are compared by their indices
+    grain: Ints  # [kind], the greatest common divisor of all units there are and that tasks need
+    row: Ints  # [kind], where its numbers of units begin below
+    having: NDArray[np.uint64]  # [number of units, word], the nodes with that many free
+    counted: Ints  # [number of units], how many these are
+    numbers: NDArray[np.uint64]  # [kind, word], the numbers for which there are any
     most: Ints  # [block, kind]
     possible: Ints  # [class], 1 if a job would fit were nobody there
     refused: Ints  # [class], how often units had been given back when a job was last found not to fit
@@ -77,14 +86,20 @@ def new_nodes(layout: Layout | None, slots: int) -> Any:
     least = np.array([column[column > 0].min(initial=np.iinfo(np.int64).max) for column in need.T], np.int64)
     pieces = int((capacity // least).sum()) + 1
     ordered = np.zeros(kinds, np.int64)
+    grain = np.maximum(np.gcd.reduce(np.concatenate([capacity, need]), axis=0), 1)
     main = np.argmax(need / total, axis=1).astype(np.int64)
     ordered[main] = layout.placement != FIRST_FIT
+    most = np.where(ordered > 0, capacity.max(axis=0) // grain + 1, 0)
+    words, rows = -(-count // 64), int(most.sum())
+    if rows * words > MOST_WORDS:
+        raise UsageError(f"nodes with {rows:,} different numbers of free units are too many: count in larger units")
     links = np.arange(1, pieces + 1)
     links[-1] = NONE
     counts = np.zeros(COUNTS, np.int64)
     nodes = Nodes(
         layout, capacity.copy(), np.zeros_like(capacity), capacity.sum(axis=0), np.zeros(count, np.int64), main,
-        np.zeros((kinds, count), np.int64), ordered, np.zeros((-(-count // BLOCK), kinds), np.int64),
+        ordered, grain, np.cumsum(most) - most, np.zeros((rows, words), np.uint64), np.zeros(rows, np.int64),
+        np.zeros((kinds, int(most.max()) // 64 + 1), np.uint64), np.zeros((-(-count // BLOCK), kinds), np.int64),
         np.zeros(len(need), np.int64), np.full(len(need), NONE), counts, np.full(slots, NONE), links,
         np.zeros(pieces, np.int64), np.zeros(pieces, np.int64), capacity.copy(), np.zeros(count, np.int64),
         np.zeros(slots), np.zeros(slots, np.int64), np.zeros(slots, np.int64),
@@ -108,8 +123,10 @@ def arrange(nodes: Nodes) -> None:
     layout, count = nodes.layout, len(nodes.free)
     nodes.free[:] = np.where(nodes.away[:, None] > 0, 0, layout.capacity - nodes.held)
     nodes.idle[:] = nodes.free.sum(axis=0)
-    tie = np.arange(count) if layout.placement == PACK else MASK - np.arange(count)
-    nodes.order[:] = np.sort((nodes.free.T << BITS) + tie, axis=1)
+    nodes.having[:], nodes.counted[:], nodes.numbers[:] = 0, 0, 0
+    for kind in np.flatnonzero(nodes.ordered):
+        for node in range(count):
+            enter_order(nodes, kind, node, nodes.free[node, kind])
     for block in range(len(nodes.most)):
         nodes.most[block] = nodes.free[block * BLOCK : (block + 1) * BLOCK].max(axis=0)
     for c, need in enumerate(layout.task_need):
@@ -208,6 +225,25 @@ def _displace_from_nodes(nodes, floor, slot):
 
 
 @_chosen
+def lend(nodes, floor, slot, sign):
+    """Let the units of a running job's tasks be free for a moment, or take them again (-1)."""
+
+
+@lend.variant(type(None))
+def _lend_nothing(nodes, floor, slot, sign):
+    pass
+
+
+@lend.variant(Nodes)
+def _lend_nodes(nodes, floor, slot, sign):
+    piece, c = nodes.piece[slot], floor.jobs[slot].job_class
+    while piece != NONE:
+        move_units(nodes, nodes.piece_node[piece], c, -sign * nodes.piece_tasks[piece])
+        piece = nodes.next_piece[piece]
+    nodes.counts[RELEASES] += 1
+
+
+@_chosen
 def add_fragmentation(nodes, floor, head, span, time):
     """Somebody waits for a time: add what idles of every kind though it would be enough for the head of the line.
 
@@ -274,7 +310,7 @@ def has_room(nodes, c):
 def put_on_nodes(nodes, slot, c):
     layout = nodes.layout
     left, at = layout.tasks[c], first_node(nodes, c)
-    if layout.placement == PACK or layout.placement == FIRST_FIT or left == 1:
+    if layout.placement != SPREAD or left == 1:
         # The node that was best still is until it is full, so nodes are filled one after the other.
         while left > 0:
             node = node_at(nodes, c, at)
@@ -329,7 +365,8 @@ def move_units(nodes, node, c, tasks):
             nodes.free[node, k] = before - units
             nodes.idle[k] -= units
             if nodes.ordered[k]:
-                _reorder(nodes, k, node, before, before - units)
+                leave_order(nodes, k, node, before)
+                enter_order(nodes, k, node, before - units)
             elif nodes.layout.placement == FIRST_FIT:
                 _bound(nodes, k, node, before)
 
@@ -352,29 +389,53 @@ def _piece_on(nodes, slot, node):
     return piece
 
 
-# Nodes in the order in which tasks of a class are put on them: a place `at` in the order of keys, or an index.
+# Nodes in the order in which tasks of a class are put on them: a place `at` in that order, or NONE.
 
 
 @uncounted
 def first_node(nodes, c):
+    kind = nodes.main[c]
     if nodes.layout.placement == FIRST_FIT:
         return next_node(nodes, c, NONE)
-    kind, count = nodes.main[c], nodes.away.size
-    need = nodes.layout.task_need[c, kind]
+    least = nodes.layout.task_need[c, kind] // nodes.grain[kind]
     if nodes.layout.placement == PACK:
-        at = _place_of(nodes, kind, need << BITS)
-        return at if at < count else NONE
-    return count - 1 if nodes.order[kind, count - 1] >> BITS >= need else NONE
+        return _from(nodes, kind, next_bit(nodes.numbers[kind], least), 0)
+    number = last_bit(nodes.numbers[kind])
+    return _from(nodes, kind, number, 0) if number >= least else NONE
 
 
 @uncounted
 def next_node(nodes, c, at):
+    kind = nodes.main[c]
+    if nodes.layout.placement == FIRST_FIT:
+        return _next_index(nodes, c, at)
+    number, node = at >> BITS, (at & MASK) + 1
+    following = _from(nodes, kind, number, node)
+    if following != NONE:
+        return following
+    if nodes.layout.placement == PACK:
+        return _from(nodes, kind, next_bit(nodes.numbers[kind], number + 1), 0)
+    least, number = nodes.layout.task_need[c, kind] // nodes.grain[kind], number - 1
+    while number >= least:
+        if nodes.counted[nodes.row[kind] + number] > 0:
+            return _from(nodes, kind, number, 0)
+        number -= 1
+    return NONE
+
+
+@uncounted
+def _from(nodes, kind, number, node):
+    """The place of the first node from one on with a number of units, or NONE."""
+    if number == NONE:
+        return NONE
+    node = next_bit(nodes.having[nodes.row[kind] + number], node)
+    return NONE if node == NONE else (number << BITS) + node
+
+
+@uncounted
+def _next_index(nodes, c, at):
     count, kind = nodes.away.size, nodes.main[c]
     need = nodes.layout.task_need[c, kind]
-    if nodes.layout.placement == PACK:
-        return at + 1 if at + 1 < count else NONE
-    if nodes.layout.placement != FIRST_FIT:
-        return at - 1 if at > 0 and nodes.order[kind, at - 1] >> BITS >= need else NONE
     at += 1
     while at < count:
         if at % BLOCK == 0 and nodes.most[at // BLOCK, kind] < need:
@@ -388,38 +449,62 @@ def next_node(nodes, c, at):
 
 @inlined
 def node_at(nodes, c, at):
-    placement = nodes.layout.placement
-    if placement == FIRST_FIT:
-        return at
-    node = nodes.order[nodes.main[c], at] & MASK
-    return node if placement == PACK else MASK - node
+    return at & MASK
+
+
+@inlined
+def lowest(word):
+    """The place of the lowest bit of a word that is not 0: a power of two has no other bits but its exponent."""
+    return (np.float64(word & (~word + np.uint64(1))).view(np.int64) >> 52) - 1023
 
 
 @uncounted
-def _place_of(nodes, kind, key):
-    """The first place in the order whose key is at least that one."""
-    low, high = 0, nodes.away.size
-    while low < high:
-        middle = (low + high) >> 1
-        if nodes.order[kind, middle] < key:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@uncounted
-def _reorder(nodes, kind, node, before, after):
-    tie = node if nodes.layout.placement == PACK else MASK - node
-    at, key = _place_of(nodes, kind, (before << BITS) + tie), (after << BITS) + tie
-    last = nodes.away.size - 1
-    while at < last and nodes.order[kind, at + 1] < key:
-        nodes.order[kind, at] = nodes.order[kind, at + 1]
+def next_bit(words, first):
+    """The first bit from a place on, or NONE."""
+    at = first >> 6
+    if at >= words.size:
+        return NONE
+    word = words[at] >> np.uint64(first & 63) << np.uint64(first & 63)
+    while word == np.uint64(0):
         at += 1
-    while at > 0 and nodes.order[kind, at - 1] > key:
-        nodes.order[kind, at] = nodes.order[kind, at - 1]
+        if at == words.size:
+            return NONE
+        word = words[at]
+    return (at << 6) + lowest(word)
+
+
+@uncounted
+def last_bit(words):
+    """The last bit; there is one."""
+    at = words.size - 1
+    while words[at] == np.uint64(0):
         at -= 1
-    nodes.order[kind, at] = key
+    place, word = 0, words[at]
+    for step in (32, 16, 8, 4, 2, 1):
+        if word >> np.uint64(step) != np.uint64(0):
+            word >>= np.uint64(step)
+            place += step
+    return (at << 6) + place
+
+
+@uncounted
+def enter_order(nodes, kind, node, free):
+    """Put a node among those that have so many units free."""
+    number = free // nodes.grain[kind]
+    row = nodes.row[kind] + number
+    nodes.having[row, node >> 6] |= np.uint64(1) << np.uint64(node & 63)
+    nodes.counted[row] += 1
+    nodes.numbers[kind, number >> 6] |= np.uint64(1) << np.uint64(number & 63)
+
+
+@uncounted
+def leave_order(nodes, kind, node, free):
+    number = free // nodes.grain[kind]
+    row = nodes.row[kind] + number
+    nodes.having[row, node >> 6] ^= np.uint64(1) << np.uint64(node & 63)
+    nodes.counted[row] -= 1
+    if nodes.counted[row] == 0:
+        nodes.numbers[kind, number >> 6] ^= np.uint64(1) << np.uint64(number & 63)
 
 
 @uncounted

@@ -3,7 +3,7 @@
 By the run times that the scheduler believes in, the head can start at the first end of a running job after which there
 are enough servers; where there are nodes, after which its tasks can be placed. Whoever starts now and runs on at that
 time takes servers that were to be free then: that is harmless if those left over still do for the head. On nodes this
-is asked with the tasks where they would be placed now.
+is asked with the tasks where they would be placed now. Of a quota that the head needs it takes nothing.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from loynes.kernels.events.nodes import (
     take_off_nodes,
     tasks_in,
 )
+from loynes.kernels.events.sharing import leaves_quota
 from loynes.kernels.events.uncounted import uncounted
 
 
@@ -72,7 +73,7 @@ def _reserve_servers(nodes, floor, head):
 
 @start_beside.variant(type(None))
 def _start_on_spare_servers(nodes, floor, head, slot):
-    spare, harmless = floor.room[0], True
+    spare, harmless = floor.room[0], leaves_quota(floor.sharing, floor, slot, head)
     for k in range(floor.free.size):
         harmless &= floor.need[slot, k] <= max(spare[k], 0)
     if harmless:
@@ -105,6 +106,8 @@ def _start_on_nodes(nodes, floor, slot):
 @start_beside.variant(Nodes)
 def _start_on_spare_nodes(nodes, floor, head, slot):
     c = floor.jobs[slot].job_class
+    if not leaves_quota(floor.sharing, floor, slot, head):
+        return
     put_on_nodes(nodes, slot, c)
     expect_units(nodes, floor, slot, head, -1)
     if nodes.counts[ROOM] >= nodes.layout.tasks[floor.jobs[head].job_class]:
