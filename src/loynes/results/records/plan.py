@@ -176,4 +176,8 @@ def _value(model: Model, vary: str, rate: float) -> float:
         return rate
     if vary == "servers":
         return float(model.servers)
+    if model.nodes is not None:
+        names = [one.name for one in model.nodes]
+        name = vary.removeprefix("nodes").lstrip(".")
+        return float(model.nodes[names.index(name) if name in names else 0].count)
     return float((model.resources or {})[vary.removeprefix("resources.")])
