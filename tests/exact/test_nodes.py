@@ -124,6 +124,12 @@ class NodeCluster(Cluster):
             free[chosen[-1]] -= need
         return chosen
 
+    def enter(self, i: int) -> None:
+        self.line = sorted([*self.line, i])
+
+    def may_hold(self, i: int) -> bool:
+        return True
+
     def fits(self, i: int) -> bool:
         return self.nodes_for(i, self.free_units()) is not None
 
@@ -137,20 +143,21 @@ def easy_on_nodes(cluster: NodeCluster, option: int) -> None:
     """Who behind the head could start, on the nodes that it would have, without the head's start being any later?"""
     fcfs(cluster, option)
 
-    def shadow() -> float:
+    def shadow(head: int) -> float:
         ends = {i: max(since + cluster.guess(i), cluster.now) for i, since in cluster.running.items()}
         for end in sorted(ends.values()):
-            if cluster.nodes_for(cluster.line[0], cluster.free_units(lambda i, end=end: ends[i] <= end)) is not None:
+            if cluster.nodes_for(head, cluster.free_units(lambda i, end=end: ends[i] <= end)) is not None:
                 return end
         return np.inf
 
-    for i in cluster.line[1:]:
+    head, *others = cluster.line or [-1]
+    for i in others:
         if cluster.fits(i):
-            before, line = shadow(), list(cluster.line)
+            before = shadow(head)
             cluster.start(i)
-            if shadow() > before:
-                cluster.line = line
+            if cluster.now + cluster.guess(i) > before and (shadow(head) > before or not cluster.may_hold(head)):
                 del cluster.running[i]
+                cluster.enter(i)
 
 
 BOOK_ON_NODES: dict[str, Callable[..., None]] = {
@@ -227,7 +234,7 @@ def test_a_node_fails_with_all_it_has_and_another_is_drained() -> None:
             for i in list(cluster.running):
                 if at_once and cluster.away & set(cluster.where[i]):
                     del cluster.running[i]
-                    cluster.line = sorted([*cluster.line, i])
+                    cluster.enter(i)
 
         ends = cluster.run(easy_on_nodes, 1, 120, [(t, lambda now, rest=rest: lose(now, *rest)) for t, *rest in moves])
         np.testing.assert_allclose(arriving.arrival[:120] + record.observations.jobs[:120, 1], ends, rtol=0, atol=1e-9)

@@ -73,6 +73,12 @@ class Cluster:
         self.line.remove(i)
         self.running[i] = self.now
 
+    def enter(self, i: int) -> None:
+        self.line.append(i)
+
+    def forget(self, i: int) -> None:
+        self.line = [j for j in self.line if j != i]
+
     def stop(self, i: int) -> None:
         self.left[i] -= self.now - self.running.pop(i)
 
@@ -107,10 +113,10 @@ class Cluster:
                     ends[i] = end
                     self.ended_now.append(i)
                     del self.running[i]
-                    self.line = [j for j in self.line if j != i]
+                    self.forget(i)
             else:
                 self.now, self.event = self.jobs[coming[0]][0], "arrival"
-                self.line.append(coming.pop(0))
+                self.enter(coming.pop(0))
             schedule(self, option)
         return ends[:observed]
 
