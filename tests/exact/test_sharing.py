@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from loynes.errors import UsageError
-from loynes.kernels.events.engine import run_classes
-from loynes.kernels.events.layout import NEVER, RESTART, RESUME, Layout, Rules
-from loynes.kernels.events.policies import policies
 from test_nodes import BOOK_ON_NODES, NodeCluster, layout_of, random_layout, some_jobs
+
+from loynes.kernels.events.engine import run_classes
+from loynes.kernels.events.layout import NEVER, RESUME, Layout, Rules
+from loynes.kernels.events.policies import policies
 
 
 def rules_of(priority: list[int], preemption: int = NEVER, kinds: int = 1) -> Rules:

@@ -21,6 +21,7 @@ from loynes.kernels.events.floor import SPARE, WOKEN, Floor, larger, new_floor
 from loynes.kernels.events.history import put_running_in_line, run_history
 from loynes.kernels.events.layout import Layout, Rules
 from loynes.kernels.events.loop import Arrivals, Observations, draw, loop_of, new_observations, occupy, run_events
+from loynes.kernels.events.nodes import announce
 from loynes.kernels.events.policies import Policy, find_policy
 from loynes.kernels.reference import BLOCK
 
@@ -215,6 +216,10 @@ class _Replica:
         self._floor = floor_for(
             events.policy, np.asarray(table.units, np.int64), self._demand, events.layout, events.rules
         )
+        if any(change.announced for change in events.changes.of_servers):
+            if events.layout is None:
+                raise UsageError("maintenance can be announced of nodes only: say which of [[nodes]] will be away")
+            self._floor = self._floor._replace(nodes=announce(self._floor.nodes, events.changes.announced))
         while len(self._floor.jobs) <= 2 * table.servers:
             self._floor = larger(self._floor)
         self._arrivals = _ArrivalSource(events, replica)
