@@ -60,7 +60,7 @@ def chosen_by_type(function: Callable[..., Any], counted: bool = True) -> Chosen
         return variants.get(getattr(first, "instance_class", type(None)))
 
     # As every kernel is compiled (see compiled.py); a variant mostly hands its arguments on, which a call would cost.
-    options = {"nogil": True, "error_model": "numpy", "_nrt": counted, "forceinline": True}
+    options = {"nogil": True, "error_model": "numpy", "_nrt": counted, "forceinline": True, "no_cfunc_wrapper": True}
     overload(function, strict=False, jit_options=options)(choose)
     function.variant = variant  # type: ignore[attr-defined]
     return cast(Chosen, function)
