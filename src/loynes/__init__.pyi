@@ -43,6 +43,7 @@ from loynes.model import Weibull as Weibull
 from loynes.model import builtin_names as builtin_names
 from loynes.model import from_scipy as from_scipy
 from loynes.model import load as load
+from loynes.questions.advise import advise as advise
 from loynes.questions.asking.ask import resume as resume
 from loynes.questions.certify import certify as certify
 from loynes.questions.check import check as check

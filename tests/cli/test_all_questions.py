@@ -74,6 +74,19 @@ SMALL: dict[str, list[dict[str, Any]]] = {
     "policies": [
         {"model": MODEL, "policies": ("fcfs", "easy"), "rates": (1.0, 1.2), "jobs": 500, "replicas": 6, "limits": False}
     ],
+    "advise": [
+        {
+            "model": MODEL,
+            "rate": 1.2,
+            "policies": ("easy", "first-fit-ageing", "msr"),
+            "age": 2.0,
+            "slo": ("p95(wait) <= 1e9",),
+            "metric": "no_wait",
+            "jobs": 500,
+            "replicas": 6,
+        }
+    ],
+    "advise-log": [{"trace": MONTH, "servers": 12, "policies": ("easy", "divisor-filling"), "resamples": 3}],
     "sweep": [{"model": MODEL, "loads": (0.3, 0.5), "vary": {"servers": (4, 6)}, "samples": 3000}],
     "plan": [{"model": MODEL, "rate": 1.5, "slo": ("mean(wait) <= 9", "no_wait >= 0.1"), "confidence": 0.9}],
     "sensitivity": [

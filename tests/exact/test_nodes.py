@@ -89,6 +89,7 @@ class NodeCluster(Cluster):
         self.where = dict[int, list[int]]()
         self.running = Placed(self)
         self.away = set[int]()
+        self.windows = list[tuple[float, float, int]]()  # from when to when a node will be away
 
     def free_units(self, gone: Callable[[int], bool] = lambda i: False) -> np.ndarray:
         """Free units by node, with some running jobs taken to have gone."""
@@ -104,9 +105,13 @@ class NodeCluster(Cluster):
     def free(self) -> np.ndarray:
         return self.free_units().sum(axis=0)
 
-    def nodes_for(self, i: int, free: np.ndarray) -> list[int] | None:
-        """Where the tasks of a job go, or None."""
+    def nodes_for(self, i: int, free: np.ndarray, since: float | None = None) -> list[int] | None:
+        """Where the tasks of a job go that starts now, or then; or None."""
         layout, c, free = self.layout, self.classes[i], free.copy()
+        begin = self.now if since is None else since
+        for leaves, returns, node in self.windows:
+            if begin < returns and begin + self.guess(i) > leaves:
+                free[node] = 0
         need, chosen = layout.task_need[c], list[int]()
         main = int(np.argmax(need / layout.capacity.sum(axis=0)))
         for _ in range(layout.tasks[c]):
@@ -124,6 +129,12 @@ class NodeCluster(Cluster):
             free[chosen[-1]] -= need
         return chosen
 
+    def enter(self, i: int) -> None:
+        self.line = sorted([*self.line, i])
+
+    def may_hold(self, i: int) -> bool:
+        return True
+
     def fits(self, i: int) -> bool:
         return self.nodes_for(i, self.free_units()) is not None
 
@@ -137,20 +148,22 @@ def easy_on_nodes(cluster: NodeCluster, option: int) -> None:
     """Who behind the head could start, on the nodes that it would have, without the head's start being any later?"""
     fcfs(cluster, option)
 
-    def shadow() -> float:
+    def shadow(head: int) -> float:
         ends = {i: max(since + cluster.guess(i), cluster.now) for i, since in cluster.running.items()}
-        for end in sorted(ends.values()):
-            if cluster.nodes_for(cluster.line[0], cluster.free_units(lambda i, end=end: ends[i] <= end)) is not None:
+        returns = [time for _, time, _ in cluster.windows if cluster.now < time < np.inf]
+        for end in sorted([*ends.values(), *returns]):
+            if cluster.nodes_for(head, cluster.free_units(lambda i, end=end: ends[i] <= end), end) is not None:
                 return end
         return np.inf
 
-    for i in cluster.line[1:]:
+    head, *others = cluster.line or [-1]
+    for i in others:
         if cluster.fits(i):
-            before, line = shadow(), list(cluster.line)
+            before = shadow(head)
             cluster.start(i)
-            if shadow() > before:
-                cluster.line = line
+            if cluster.now + cluster.guess(i) > before and (shadow(head) > before or not cluster.may_hold(head)):
                 del cluster.running[i]
+                cluster.enter(i)
 
 
 BOOK_ON_NODES: dict[str, Callable[..., None]] = {
@@ -203,31 +216,85 @@ def test_every_policy_on_nodes(name: str) -> None:
         check_by_the_book(name, rng, kinds, line % 2 == 0)
 
 
-def test_a_node_fails_with_all_it_has_and_another_is_drained() -> None:
-    """Job by job: those on the node that fails begin anew, those on the one that is drained end; both come back."""
+def some_cluster(seed: int, name: str, changes: Changes, count: int) -> tuple[NodeCluster, np.ndarray, np.ndarray]:
+    """Four nodes of four servers: the plain cluster, when jobs come, and when the engine says that they end."""
     law = {"law": "exponential", "mean": 1}
     classes = [{"need": n, "probability": p, "service": law} for n, p in ((1, 0.5), (2, 0.3), (6, 0.2))]
     table = job_table(loynes.load({"servers": 16, "classes": classes}), 4.0)
     layout = layout_of([[4]] * 4, [1, 1, 2], [[1], [2], [3]])
+    events = Events(
+        table, seed, STREAM_STATIONARY, np.arange(1), policies()[name], 1, 1.5, jobs_observed=count, each=True,
+        changes=changes, layout=layout,
+    )  # fmt: skip
+    (record,) = run_replicas(events, CpuEngine(1))
+    arriving = jobs_before(events, 0, 60.0)
+    demand = (layout.tasks[:, None] * layout.task_need)[arriving.job_class]
+    jobs = list(zip(arriving.arrival, demand, arriving.service.tolist(), arriving.guess.tolist(), strict=True))
+    ends = arriving.arrival[:count] + record.observations.jobs[:count, 1]
+    return NodeCluster(layout, arriving.job_class, jobs), arriving.arrival[:count], ends
+
+
+def test_a_node_fails_with_all_it_has_and_another_is_drained() -> None:
+    """Job by job: those on the node that fails begin anew, those on the one that is drained end; both come back."""
     moves = ((3.0, True, (1,), ()), (5.0, False, (2,), ()), (9.0, True, (), (1,)), (20.0, True, (), (2,)))
     changes = Changes(of_servers=tuple(ServerChange(t, (0,), once, n, *who) for n, (t, once, *who) in enumerate(moves)))
     for seed in range(1, 7):
-        events = Events(
-            table, seed, STREAM_STATIONARY, np.arange(1), policies()["easy"], 1, 1.5, jobs_observed=120, each=True,
-            changes=changes, layout=layout,
-        )  # fmt: skip
-        (record,) = run_replicas(events, CpuEngine(1))
-        arriving = jobs_before(events, 0, 60.0)
-        demand = (layout.tasks[:, None] * layout.task_need)[arriving.job_class]
-        jobs = list(zip(arriving.arrival, demand, arriving.service.tolist(), arriving.guess.tolist(), strict=True))
-        cluster = NodeCluster(layout, arriving.job_class, jobs)
+        cluster, _, ends = some_cluster(seed, "easy", changes, 120)
 
-        def lose(now: float, at_once: bool, lost: tuple[int, ...], back: tuple[int, ...], cluster=cluster) -> None:
+        def lose(at_once: bool, lost: tuple[int, ...], back: tuple[int, ...], cluster: NodeCluster = cluster) -> None:
             cluster.away = (cluster.away | set(lost)) - set(back)
             for i in list(cluster.running):
                 if at_once and cluster.away & set(cluster.where[i]):
                     del cluster.running[i]
-                    cluster.line = sorted([*cluster.line, i])
+                    cluster.enter(i)
 
-        ends = cluster.run(easy_on_nodes, 1, 120, [(t, lambda now, rest=rest: lose(now, *rest)) for t, *rest in moves])
-        np.testing.assert_allclose(arriving.arrival[:120] + record.observations.jobs[:120, 1], ends, rtol=0, atol=1e-9)
+        happen = [(time, lambda now, rest=rest: lose(*rest)) for time, *rest in moves]
+        np.testing.assert_allclose(cluster.run(easy_on_nodes, 1, 120, happen), ends, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["fcfs", "easy"])
+def test_announced_maintenance(name: str) -> None:
+    """Nobody is on a node when it goes; whoever would be waits or runs elsewhere, and short jobs go before."""
+    windows = [(4.0, 9.0, 1), (4.0, 9.0, 2), (6.0, 12.0, 3), (20.0, 24.0, 1)]
+    changes = [(begin, (node,), ()) for begin, _, node in windows] + [(end, (), (node,)) for _, end, node in windows]
+    announced = tuple(
+        ServerChange(time, (0,), True, n, *who, announced=True) for n, (time, *who) in enumerate(sorted(changes))
+    )
+    for seed in range(1, 9):
+        cluster, arrival, ends = some_cluster(seed, name, Changes(of_servers=announced), 120)
+        cluster.windows = windows
+        happen = [(change.time, lambda now: None) for change in announced]
+        rule = BOOK_ON_NODES[name]
+        np.testing.assert_allclose(cluster.run(rule, 1, 120, happen), ends, rtol=0, atol=1e-9)
+        assert (ends > arrival).all()
+
+
+def test_disjoint_partitions_are_clusters_of_their_own() -> None:
+    """Two partitions, each with its own classes, against either alone: bit by bit, as nobody blocks the other."""
+    rng = np.random.default_rng(4)
+    group = np.array([0, 0, 1, 1, 1])
+    capacity, allowed = np.array([[4], [4], [3], [3], [3]]), np.array([[1, 0], [1, 0], [0, 1], [0, 1]])
+    layout = layout_of(capacity, [1, 2, 1, 3], [[2], [3], [1], [2]], group=group, allowed=allowed)
+    demand = layout.tasks[:, None] * layout.task_need
+    arrival, job_class, service, guess = some_jobs(rng, 4, 400, False)
+    policy = policies()["first-fit"]
+    times, _ = run_classes(capacity.sum(axis=0), arrival, job_class, demand, service, guess, policy, 1, None, layout)
+    for part in (0, 1):
+        who, own = job_class // 2 == part, slice(2 * part, 2 * part + 2)
+        alone = layout_of(capacity[group == part], layout.tasks[own], layout.task_need[own])
+        given = (arrival[who], job_class[who] - 2 * part, demand[own], service[who], guess[who], policy, 1, None, alone)
+        own_times, _ = run_classes(alone.capacity.sum(axis=0), *given)
+        np.testing.assert_array_equal(times[who], own_times)
+
+
+def test_fragmentation() -> None:
+    """Two nodes of two, a job of one on each by spreading: one that needs two together waits while two idle."""
+    layout = layout_of([[2], [2]], [1, 1], [[1], [2]], SPREAD)
+    arrival, service = np.array([0.0, 0.0, 1.0]), np.array([3.0, 5.0, 1.0])
+    given = (np.array([4]), arrival, np.array([0, 0, 1]), np.array([[1], [2]]), service, service, policies()["fcfs"])
+    times, sums = run_classes(*given, 1, np.array([0.0, 10.0]), layout)
+    assert times[:, 0].tolist() == [0, 0, 2]
+    assert sums[0].tolist() == [10.0, 2.0, 11.0, 10.0, 4.0, 4.0]
+    packed, sums = run_classes(*given, 1, np.array([0.0, 10.0]), layout._replace(placement=PACK))
+    assert packed[:, 0].tolist() == [0, 0, 0]
+    assert sums[0, KINDS + 1 :].tolist() == [0.0, 0.0]

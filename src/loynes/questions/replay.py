@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -61,6 +61,8 @@ class AskReplay(AboutLog):
     inflation: options.BelievedTimes = None
     window: options.Window = None
     threshold: options.SwapThreshold = None
+    age: options.Age = None
+    cycle: options.Cycle = None
     option: options.OwnOption = None
     windows: Annotated[
         int | None,
@@ -110,10 +112,9 @@ class AskReplay(AboutLog):
         )  # fmt: skip
 
     def _order(self) -> Any:
-        from loynes.questions.answering.orders import order_of
+        from loynes.questions.answering.orders import numbers_of, order_of
 
-        numbers: dict[str, Any] = {"window": self.window, "threshold": self.threshold, "option": self.option}
-        return order_of(self.policy, numbers, 1.0 if self.inflation is None else self.inflation)
+        return order_of(self.policy, numbers_of(self), 1.0 if self.inflation is None else self.inflation)
 
     def _on_servers(self, recorded: Trace) -> tuple[Trace, int]:
         """The jobs that fit, and how many servers there are."""

@@ -26,6 +26,9 @@ class ServerChange:
     number: int  # tells it from the others
     nodes_lost: tuple[int, ...] = ()
     nodes_back: tuple[int, ...] = ()
+    # Known from the beginning: until the nodes come back, by a change that is announced, too, nobody starts on them who
+    # is believed to be there when they go.
+    announced: bool = False
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,17 @@ class Changes:
     times: tuple[float, ...] = (0.0,)
     factors: tuple[float, ...] = (1.0,)
     of_servers: tuple[ServerChange, ...] = ()
+
+    @property
+    def announced(self) -> list[tuple[float, float, tuple[int, ...]]]:
+        """From when to when which nodes will be away, as far as this is known before."""
+        known = [change for change in self.of_servers if change.announced]
+        found = []
+        for change in known:
+            for node in change.nodes_lost:
+                back = [one.time for one in known if one.time > change.time and node in one.nodes_back]
+                found.append((change.time, min(back, default=float(np.inf)), (node,)))
+        return found
 
     def real(self, arrival: Array) -> Array:
         """When jobs come that would come at these times were the rate never changed."""

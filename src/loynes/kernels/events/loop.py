@@ -150,12 +150,13 @@ def run_events(policy: Policy, *given: Any) -> int:
 def loop_of(policy: Policy) -> Callable[..., Any]:
     """The loop that is made for a policy. Its place in the cache, and its symbols, are that policy's own."""
     make: Any = _events
-    loop = make(policy.schedule, policy.keeps_place, policy.timetable)
+    wakes = policy.timetable or policy.asks_again
+    loop = make(policy.schedule, policy.keeps_place, policy.timetable, wakes)
     loop.__qualname__ = "events_" + "".join(c if c.isalnum() else "_" for c in policy.key)
-    return compiled(loop, counted=False, key=(policy.name, policy.digest, policy.keeps_place, policy.timetable))
+    return compiled(loop, counted=False, key=(policy.name, policy.digest, policy.keeps_place, policy.timetable, wakes))
 
 
-def _events(schedule: Any, keeps_place: bool, timetable: bool) -> Any:
+def _events(schedule: Any, keeps_place: bool, timetable: bool, wakes: bool) -> Any:
     """The loop in which one policy, compiled, says who starts."""
 
     def events(option, floor, arrivals, i, end, until, demand, number, first, last, counted, observations, at, state):
@@ -175,7 +176,7 @@ def _events(schedule: Any, keeps_place: bool, timetable: bool) -> Any:
             ends = floor.counts[RUNNING] > 0 and floor.jobs[0].heap_end <= arrivals.arrival[i]
             now = floor.jobs[0].heap_end if ends else arrivals.arrival[i]
             # A schedule may let somebody start at a time at which nothing else happens.
-            planned = timetable and floor.clock[1] < now
+            planned = wakes and floor.clock[1] < now
             if planned:
                 now = floor.clock[1]
             late = now > until

@@ -73,6 +73,10 @@ class Nodes(NamedTuple):
     believed: Array  # [place]
     believed_slot: Ints  # [place]
     believed_place: Ints  # [slot]
+    # Announced maintenance: when each node will be away, from and to; infinite where it has fewer times than others.
+    windows: Array  # [node, number, 2]
+    returns: Array  # all times at which one comes back, in order
+    stretch: Array  # [2], from when to when the head of the line is expected to run
 
 
 def new_nodes(layout: Layout | None, slots: int) -> Any:
@@ -103,9 +107,23 @@ def new_nodes(layout: Layout | None, slots: int) -> Any:
         np.zeros(len(need), np.int64), np.full(len(need), NONE), counts, np.full(slots, NONE), links,
         np.zeros(pieces, np.int64), np.zeros(pieces, np.int64), capacity.copy(), np.zeros(count, np.int64),
         np.zeros(slots), np.zeros(slots, np.int64), np.zeros(slots, np.int64),
+        *_no_windows(count), np.zeros(2),
     )  # fmt: skip
     arrange(nodes)
     return nodes
+
+
+def _no_windows(count: int) -> tuple[Array, Array]:
+    return np.zeros((count, 0, 2)), np.zeros(0)
+
+
+def announce(nodes: Nodes, away: list[tuple[float, float, tuple[int, ...]]]) -> Nodes:
+    """The same nodes; they will be away from a time to another, which is known from the beginning."""
+    times = [[(begin, end) for begin, end, who in away if node in who] for node in range(len(nodes.free))]
+    windows = np.full((len(times), max(map(len, times)), 2), np.inf)
+    for node, own in enumerate(times):
+        windows[node, : len(own)] = np.reshape(own, (-1, 2))
+    return nodes._replace(windows=windows, returns=np.unique([end for _, end, _ in away if end < np.inf]))
 
 
 def more_slots(nodes: Any, slots: int) -> Any:
@@ -172,7 +190,7 @@ def _enough_pooled(nodes, floor, slot):
 
 @can_place.variant(Nodes)
 def _enough_on_nodes(nodes, floor, slot):
-    return has_room(nodes, floor.jobs[slot].job_class)
+    return has_room(nodes, floor.jobs[slot].job_class, floor.clock[0], floor.jobs[slot].guess)
 
 
 @_chosen
@@ -205,7 +223,7 @@ def _place_nowhere(nodes, floor, slot):
 
 @place.variant(Nodes)
 def _place_on_nodes(nodes, floor, slot):
-    put_on_nodes(nodes, slot, floor.jobs[slot].job_class)
+    put_on_nodes(nodes, floor, slot)
 
 
 @_chosen
@@ -262,18 +280,24 @@ def _add_fragmentation_of_nodes(nodes, floor, head, span, time):
         head = floor.jobs[head].after
     if head == NONE:
         return
-    c, enough = floor.jobs[head].job_class, True
+    enough = True
     for k in range(nodes.idle.size):
         enough &= floor.need[head, k] <= nodes.idle[k]
-    if enough and not has_room(nodes, c):
+    if enough and not has_room(nodes, floor.jobs[head].job_class, floor.clock[0], floor.jobs[head].guess):
         for k in range(nodes.idle.size):
             time[k] += nodes.idle[k] * span
 
 
 @inlined
-def tasks_in(nodes, units, node, c):
-    """How many tasks of a job of a class a node has room for, where so many `units`: [node, kind] are free."""
+def tasks_in(nodes, units, node, c, since, until):
+    """How many tasks of a job of a class a node has room for, where so many `units`: [node, kind] are free.
+
+    It has none for a job that is believed to run from then to then if it will be away for a part of that time.
+    """
     layout = nodes.layout
+    for i in range(nodes.windows.shape[1]):
+        if since < nodes.windows[node, i, 1] and until > nodes.windows[node, i, 0]:
+            return 0
     if layout.allowed[c, layout.group[node]] == 0:
         return 0
     most = layout.tasks[c]
@@ -287,8 +311,9 @@ def tasks_in(nodes, units, node, c):
 
 
 @uncounted
-def has_room(nodes, c):
+def has_room(nodes, c, now, length):
     """Whether a job of a class fits; units that are taken later only make it less."""
+    announced = nodes.windows.shape[1] > 0
     if nodes.refused[c] == nodes.counts[RELEASES]:
         return False
     layout = nodes.layout
@@ -299,22 +324,23 @@ def has_room(nodes, c):
             return False
     at = first_node(nodes, c)
     while left > 0 and at != NONE:
-        left -= tasks_in(nodes, nodes.free, node_at(nodes, c, at), c)
+        left -= tasks_in(nodes, nodes.free, node_at(nodes, c, at), c, now, now + length)
         at = next_node(nodes, c, at)
-    if left > 0:
+    if left > 0 and not announced:  # else it depends on how long a job takes, too
         nodes.refused[c] = nodes.counts[RELEASES]
     return left <= 0
 
 
 @uncounted
-def put_on_nodes(nodes, slot, c):
-    layout = nodes.layout
+def put_on_nodes(nodes, floor, slot):
+    layout, c, now = nodes.layout, floor.jobs[slot].job_class, floor.clock[0]
+    until = now + floor.jobs[slot].guess
     left, at = layout.tasks[c], first_node(nodes, c)
     if layout.placement != SPREAD or left == 1:
         # The node that was best still is until it is full, so nodes are filled one after the other.
         while left > 0:
             node = node_at(nodes, c, at)
-            count = min(tasks_in(nodes, nodes.free, node, c), left)
+            count = min(tasks_in(nodes, nodes.free, node, c, now, until), left)
             if count > 0:
                 _add_piece(nodes, slot, node, count)
                 left -= count
@@ -328,7 +354,9 @@ def put_on_nodes(nodes, slot, c):
         node = node_at(nodes, c, at)
         piece = _piece_on(nodes, slot, node)
         here = 0 if piece == NONE else nodes.piece_tasks[piece]
-        if tasks_in(nodes, nodes.free, node, c) > 0 and (layout.per_node[c] == 0 or here < layout.per_node[c]):
+        if tasks_in(nodes, nodes.free, node, c, now, until) > 0 and (
+            layout.per_node[c] == 0 or here < layout.per_node[c]
+        ):
             if piece == NONE:
                 _add_piece(nodes, slot, node, 1)
             else:

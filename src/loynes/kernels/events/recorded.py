@@ -22,8 +22,8 @@ from loynes.traces.resampling import DAY, Days, resample
 # and other percentiles, of waits and of responses.
 COUNT, WAIT, RESPONSE, NONE, SLOWDOWN, EXCEEDS = 0, 1, 7, 13, 14, 15
 RANKS = (0.50, 0.90, 0.95, 0.99)
-# Columns of time averages: jobs waiting and present; then busy and lost servers of every kind, and where there are nodes
-# those of every kind that idle because no node has enough together.
+# Columns of time averages: jobs waiting and present; then busy and lost servers of every kind; and where there are
+# nodes, those of every kind that idle because no node has enough together.
 LINE, THERE, BUSY = range(3)
 # An event, and what is drawn and observed for it, to an order.
 JOB_SECONDS = 2e-6

@@ -64,6 +64,18 @@ def now(floor):
 
 
 @inlined
+def waited(floor, slot):
+    """How long ago a job arrived."""
+    return floor.clock[0] - floor.jobs[slot].arrival
+
+
+@inlined
+def class_of(floor, slot):
+    """A job's class."""
+    return floor.jobs[slot].job_class
+
+
+@inlined
 def kinds(floor):
     """How many kinds of servers there are."""
     return floor.free.size

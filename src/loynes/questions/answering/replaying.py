@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,9 @@ from numpy.typing import NDArray
 from loynes.arrays import Array, Ints
 from loynes.errors import UsageError
 from loynes.estimate import Estimate
-from loynes.estimators.jobs import average_in_windows, spread_from, system_over, waits_of
+from loynes.estimators.jobs import Seen, average_in_windows, seen_of, system_over
 from loynes.estimators.measures import ALL_JOBS, Resource, Waits, Wanted
-from loynes.estimators.tails import grid_to, longest_in
+from loynes.estimators.tails import grid_to, longest_of
 from loynes.kernels.cpu.replay import cheaper_as_runs
 from loynes.kernels.cpu.stretches import run_replay
 from loynes.kernels.events.engine import run_classes, run_jobs
@@ -70,13 +71,14 @@ def replay_trace(
     each = {"submit": jobs.submit, "need": jobs.need, "service": jobs.service, "wait": wait, "response": response}
     each |= {"recorded_wait": jobs.wait} | {name: jobs.demand[name] for name in units}
     system = system_over(servers, span, *sums)
-    waits, recorded = grouped.parts(wait), grouped.known_parts(jobs.wait)
-    ordered, recorded_ordered = ({name: np.sort(one) for name, one in parts.items()} for parts in (waits, recorded))
-    grid = grid_to(max(longest_in(ordered[ALL]), longest_in(recorded_ordered[ALL])))
-    needs = grouped.parts(jobs.need)
+    grid = grid_to(max(longest_of(wait), longest_of(jobs.wait[known := ~np.isnan(jobs.wait)])))
+    seen, recorded = grouped.seen(wait, grid, wanted), grouped.seen(jobs.wait, grid, wanted)
     measured = {
-        name: waits_of(waits[name], one, ordered[name], wanted) for name, one in grouped.parts(response).items()
+        name: Waits(of_wait.spread, one.spread, Estimate.exact(of_wait.none))
+        for (name, one), of_wait in zip(grouped.seen(response, (), wanted).items(), seen.values(), strict=True)
+        if one is not None and of_wait is not None
     }
+    needs = {name: (len(need), (int(need.min()), int(need.max()))) for name, need in grouped.parts(jobs.need)}
     details = order.details if believed is None else order.details | {"believed": believed}
     if units:
         system = replace(system, resources=_resources(jobs, units, span, replayed.losses))
@@ -96,9 +98,11 @@ def replay_trace(
         span=span,
         by=by or "need",
         overall=measured[ALL],
-        classes={name: _class(measured[name], needs[name]) for name in names},
+        classes={
+            name: ReplayedClass(**vars(measured[name]), jobs=needs[name][0], need=needs[name][1]) for name in names
+        },
         system=system,
-        recorded=_recorded(recorded, recorded_ordered, wanted),
+        recorded=_recorded(int(np.count_nonzero(known)), recorded),
         series=Series(*(tuple(column.tolist()) for column in series)),
         jobs=jobs.jobs,
         records=jobs.records,
@@ -113,8 +117,8 @@ def replay_trace(
         + (() if units else order.rule.warnings(_distinct(jobs.need)[0].tolist(), servers)),
         each=each,
         pooled=pooled,
-        tails=_tails(ordered, grid),
-        recorded_tails=_tails(recorded_ordered, grid),
+        tails=_tails(seen, grid),
+        recorded_tails=_tails(recorded, grid),
     )
 
 
@@ -230,7 +234,8 @@ def _distinct(needs: Ints) -> tuple[Ints, Ints]:
     if largest > MOST_SERVERS:
         return np.unique(needs, return_inverse=True)
     there = np.bincount(needs) > 0
-    return np.flatnonzero(there), (np.cumsum(there) - 1)[needs]
+    values = np.flatnonzero(there)
+    return values, (np.cumsum(there) - 1).astype(np.min_scalar_type(len(values)))[needs]
 
 
 def _range(power: int) -> str:
@@ -240,47 +245,43 @@ def _range(power: int) -> str:
 
 
 class _Grouped:
-    """Jobs by class: all of them, and those of every class one after the other, in the log's order."""
+    """Jobs by class: those of every class one after the other, in the log's order."""
 
     def __init__(self, names: list[str], code: Ints) -> None:
         # Sorting small numbers takes time in proportion to how many there are.
-        small = code.astype(np.uint8 if len(names) <= 256 else np.int64)
+        small = code.astype(np.uint8 if len(names) <= 256 else np.int64, copy=False)
         self._names, self._order = names, np.argsort(small, kind="stable")
         self._ends = np.cumsum(np.bincount(code, minlength=len(names)))
+        self._parts, self._room = np.empty(len(code)), np.empty(len(code))
 
-    def parts(self, values: NDArray[Any]) -> dict[str | None, NDArray[Any]]:
-        """What there is one of for every job: of all jobs, and of each class."""
-        return {ALL: values, **dict(zip(self._names, np.split(values[self._order], self._ends[:-1]), strict=True))}
+    def parts(self, values: NDArray[Any]) -> Iterator[tuple[str | None, NDArray[Any]]]:
+        """What there is one of for every job: of all jobs, and of each class. Good until the next are asked for."""
+        yield ALL, values
+        kept = self._parts.view(values.dtype)
+        np.take(values, self._order, out=kept, mode="clip")
+        yield from zip(self._names, np.split(kept, self._ends[:-1]), strict=True)
 
-    def known_parts(self, values: Array) -> dict[str | None, Array]:
-        """The same without what is not known."""
-        known = ~np.isnan(values)
-        parts = self.parts(values)
-        return parts if known.all() else {name: one[~np.isnan(one)] for name, one in parts.items()}
-
-
-def _tails(ordered: dict[str | None, Array], grid: tuple[float, ...]) -> Tails | None:
-    """Shares of jobs that waited longer than x, over x, from waits in ascending order; None where no wait is known."""
-    shares = {}
-    for name, one in ordered.items():
-        if len(one):
-            above = (len(one) - np.searchsorted(one, grid, side="right")).tolist()
-            shares[ALL_JOBS if name is ALL else name] = {
-                x: Estimate.exact(count / len(one)) for x, count in zip(grid, above, strict=True)
-            }
-    return Tails.of(shares)
+    def seen(self, values: Array, grid: tuple[float, ...], wanted: Wanted) -> dict[str | None, Seen | None]:
+        """Measures of times by class, all jobs first; None where not one is known."""
+        whole = not np.isnan(values).any()
+        known = ((name, one if whole else one[~np.isnan(one)]) for name, one in self.parts(values))
+        return {name: seen_of(one, grid, wanted, self._room) if len(one) else None for name, one in known}
 
 
-def _class(waits: Waits, need: Ints) -> ReplayedClass:
-    return ReplayedClass(**vars(waits), jobs=len(need), need=(int(need.min()), int(need.max())))
+def _tails(seen: dict[str | None, Seen | None], grid: tuple[float, ...]) -> Tails | None:
+    """Shares of jobs that waited longer than x, over x; None where no wait is known."""
+    return Tails.of({
+        ALL_JOBS if name is ALL else name: dict(zip(grid, map(Estimate.exact, one.beyond), strict=True))
+        for name, one in seen.items() if one is not None
+    })  # fmt: skip
 
 
-def _recorded(waits: dict[str | None, Array], ordered: dict[str | None, Array], wanted: Wanted) -> Recorded | None:
-    spreads = {name: spread_from(one, ordered[name], wanted) if len(one) else None for name, one in waits.items()}
+def _recorded(count: int, seen: dict[str | None, Seen | None]) -> Recorded | None:
+    spreads = {name: one and one.spread for name, one in seen.items()}
     overall = spreads[ALL]
     if overall is None:
         return None
-    return Recorded(len(waits[ALL]), overall, {name: one for name, one in spreads.items() if name is not None})
+    return Recorded(count, overall, {name: one for name, one in spreads.items() if name is not None})
 
 
 def log_warnings(trace: Trace, units: dict[str, int], large: int, times: float = 1.0) -> tuple[str, ...]:

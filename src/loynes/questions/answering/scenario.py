@@ -57,7 +57,8 @@ def _of_nodes(model: Model) -> tuple[ServerChange, ...]:
         if moved:
             lost, back = (moved, ()) if begins else ((), moved)
             at_once = bool(begins) and change.how == "failed"
-            found.append(ServerChange(time, (0,) * len(model.kinds), at_once, len(found), lost, back))
+            announced = bool(change.announced)
+            found.append(ServerChange(time, (0,) * len(model.kinds), at_once, len(found), lost, back, announced))
     return tuple(found)
 
 

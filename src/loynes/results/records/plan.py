@@ -78,7 +78,9 @@ class Plan(Result):
 
     @property
     def noun(self) -> str:
-        return {"rate": "rate", "servers": "servers"}.get(self.vary, self.vary.removeprefix("resources."))
+        if self.vary.startswith("nodes."):
+            return f"{self.vary.removeprefix('nodes.')} nodes"
+        return self.vary.removeprefix("resources.")
 
     def named(self, value: float) -> str:
         return f"rate {self.rate_words(value)}" if self.vary == "rate" else f"{value:g} {self.noun}"
