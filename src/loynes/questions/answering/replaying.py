@@ -250,7 +250,7 @@ def _tails(seen: dict[str | None, Seen | None], grid: tuple[float, ...]) -> Tail
 
 
 def _recorded(count: int, seen: dict[str | None, Seen | None]) -> Recorded | None:
-    spreads = {name: one and one.spread for name, one in seen.items()}
+    spreads = {name: None if one is None else one.spread for name, one in seen.items()}
     overall = spreads[ALL]
     if overall is None:
         return None
