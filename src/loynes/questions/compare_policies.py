@@ -34,8 +34,8 @@ class ComparePolicies(Question):
     `loads` are fractions of the threshold of first come, first served, and may be above 1: other policies may take
     more. The first policy is what the others are compared with, job for job, so that differences are known better than
     the waits. `limits` adds what each policy can carry: the threshold for fcfs, and an estimate for the others.
-    `window`, `threshold` and `inflation` go to the policies that know them. When `time` (seconds, or "30s") is up, the
-    answer has what was run by then.
+    `window`, `threshold`, `age`, `cycle` and `inflation` go to the policies that know them. When `time` (seconds, or
+    "30s") is up, the answer has what was run by then.
     """
 
     command: ClassVar[str] = "policies"
@@ -53,6 +53,8 @@ class ComparePolicies(Question):
     rates: options.Rates = None
     window: options.Window = None
     threshold: options.SwapThreshold = None
+    age: options.Age = None
+    cycle: options.Cycle = None
     inflation: options.Inflation = 1.0
     jobs: Annotated[int, Field(ge=1, le=2**40), Option("Observed in each replica.", unit="jobs")] = 100_000
     replicas: Annotated[int, Field(ge=2, le=100_000), Option("Independent runs.")] = 32
@@ -68,13 +70,16 @@ class ComparePolicies(Question):
     time: options.TimeBudget = None
     backend: Annotated[Literal["auto", "cpu"], Option("Events are run on the CPU.", "auto|cpu")] = "auto"
 
+    @property
+    def by_events(self) -> bool:
+        return True
+
     def answer(self, context: Context) -> PolicyComparison:
         from loynes.questions.answering.limits import jobs_of_search, limit_of
-        from loynes.questions.answering.orders import check_order, order_of
+        from loynes.questions.answering.orders import check_order, numbers_of, order_of
 
         model = self.model
-        numbers = {"window": self.window, "threshold": self.threshold}
-        orders = [order_of(one, numbers, self.inflation, strictly=False) for one in self.policies]
+        orders = [order_of(one, numbers_of(self), self.inflation, strictly=False) for one in self.policies]
         names = tuple(order.policy for order in orders)
         if not names or len(set(names)) < len(names):
             raise UsageError("policies: name at least one, and none twice")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -47,6 +47,8 @@ class AskReplay(AboutLog):
     inflation: options.BelievedTimes = None
     window: options.Window = None
     threshold: options.SwapThreshold = None
+    age: options.Age = None
+    cycle: options.Cycle = None
     option: options.OwnOption = None
     windows: Annotated[
         int | None,
@@ -62,11 +64,10 @@ class AskReplay(AboutLog):
         context.progress(0.5, f"{recorded.jobs} jobs")
         # Compiled code is loaded only now: a file that cannot be read is refused at once.
         from loynes.estimators.measures import Wanted
-        from loynes.questions.answering.orders import order_of
+        from loynes.questions.answering.orders import numbers_of, order_of
         from loynes.questions.answering.replaying import replay_trace
 
-        numbers: dict[str, Any] = {"window": self.window, "threshold": self.threshold, "option": self.option}
-        order = order_of(self.policy, numbers, 1.0 if self.inflation is None else self.inflation)
+        order = order_of(self.policy, numbers_of(self), 1.0 if self.inflation is None else self.inflation)
         if len(self.resources) > 1 and order.rule.identical_servers_only:
             raise UsageError(f"policy {order.policy!r}: is for identical servers")
         wanted = Wanted((), self.percentiles, tails=True)

@@ -63,7 +63,9 @@ class Result:
     derived: ClassVar[tuple[str, ...]] = ()
     tidy_csv: ClassVar[bool] = False
     # Keys that are left out of JSON where there is nothing of them.
-    optional: ClassVar[tuple[str, ...]] = ("exceeds", "resources", "objectives", "percentiles", "tails")
+    optional: ClassVar[tuple[str, ...]] = (
+        "exceeds", "resources", "fragmentation", "pooled", "objectives", "percentiles", "tails"
+    )  # fmt: skip
 
     question: dict[str, Any] = field(default_factory=dict)
     seed: int | None = None

@@ -12,6 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.arrays import Array, Ints
+from loynes.kernels.events.believed import expect_end, expect_no_end
+from loynes.kernels.events.layout import Layout
+from loynes.kernels.events.nodes import displace, more_slots, new_nodes, place
 from loynes.kernels.events.uncounted import inlined, uncounted
 
 # Places in Floor.counts. WOKEN: servers were lost or came back, and nobody has been started since. BY_CLASS: whether
@@ -64,10 +67,16 @@ class Floor(NamedTuple):
     times: Array  # [step]: a schedule's, where a policy keeps one
     room: Ints  # [step, kind]: what it leaves free from that time on
     extreme: Ints  # [2, kind]: needs of the classes that need least and most of all that may come; 0 if not known
+    nodes: Any  # Nodes, or the empty tuple where every kind of servers is one pool
 
 
 def new_floor(
-    capacity: int, units: Ints, classes: int = 0, planned: bool = False, extreme: Ints | None = None
+    capacity: int,
+    units: Ints,
+    classes: int = 0,
+    planned: bool = False,
+    extreme: Ints | None = None,
+    layout: Layout | None = None,
 ) -> Floor:
     """Empty; lines by class are kept for so many classes, and there is room for a timetable if it is planned."""
     counts = np.zeros(COUNTS, np.int64)
@@ -81,7 +90,10 @@ def new_floor(
     times, room = np.zeros(steps), np.zeros((steps, len(units)), np.int64)
     alike = np.full((classes, 2), NOBODY, np.int64)
     extreme = np.zeros((2, len(units)), np.int64) if extreme is None else extreme.copy()
-    return Floor(jobs, need, units.copy(), units.copy(), counts, alike, np.array([0.0, np.inf]), times, room, extreme)
+    return Floor(
+        jobs, need, units.copy(), units.copy(), counts, alike, np.array([0.0, np.inf]), times, room, extreme,
+        new_nodes(layout, capacity),
+    )  # fmt: skip
 
 
 def larger(floor: Floor) -> Floor:
@@ -95,7 +107,7 @@ def larger(floor: Floor) -> Floor:
     wide.jobs["spare"][:capacity] = np.arange(2 * capacity - 1, capacity - 1, -1)
     wide.jobs["spare"][capacity : capacity + spare] = floor.jobs["spare"][:spare]
     wide.counts[SPARE] = capacity + spare
-    return wide
+    return wide._replace(nodes=more_slots(floor.nodes, 2 * capacity))
 
 
 def rebase(floor: Floor, time: float) -> None:
@@ -198,6 +210,13 @@ def _leave_alike(floor, slot):
 @inlined
 def run(floor, slot):
     """Give a job its servers; it may still be in line."""
+    place(floor.nodes, floor, slot)
+    run_where_placed(floor, slot)
+
+
+@inlined
+def run_where_placed(floor, slot):
+    """Let a job run whose tasks have their nodes, where there are nodes."""
     for k in range(floor.free.size):
         floor.free[k] -= floor.need[slot, k]
     now = floor.clock[0]
@@ -207,6 +226,7 @@ def run(floor, slot):
     size = floor.counts[RUNNING]
     floor.counts[RUNNING] = size + 1
     _rise(floor, slot, floor.jobs[slot].end, size)
+    expect_end(floor.nodes, floor, slot, size)
 
 
 @inlined
@@ -219,6 +239,7 @@ def start(floor, slot):
 @inlined
 def stop(floor, slot):
     """Take a job off its servers; what it has had is not lost."""
+    displace(floor.nodes, floor, slot)
     for k in range(floor.free.size):
         floor.free[k] += floor.need[slot, k]
     floor.jobs[slot].left = floor.jobs[slot].end - floor.clock[0]
@@ -226,6 +247,7 @@ def stop(floor, slot):
     hole = floor.jobs[slot].place
     floor.jobs[slot].place = NOBODY
     size = floor.counts[RUNNING] - 1
+    expect_no_end(floor.nodes, slot, size)
     floor.counts[RUNNING] = size
     last, ends = floor.jobs[size].heap, floor.jobs[size].heap_end
     if hole < size:

@@ -4,6 +4,7 @@ A job is known by its slot, a number; NOBODY is the slot of no job, and none of 
 """
 
 from loynes.kernels.events.floor import HEAD, LINED, MEMORY, RUNNING, TAIL
+from loynes.kernels.events.nodes import can_place, idle_units, would_fit_empty
 from loynes.kernels.events.uncounted import inlined, uncounted
 
 
@@ -62,6 +63,18 @@ def now(floor):
 
 
 @inlined
+def waited(floor, slot):
+    """How long ago a job arrived."""
+    return floor.clock[0] - floor.jobs[slot].arrival
+
+
+@inlined
+def class_of(floor, slot):
+    """A job's class."""
+    return floor.jobs[slot].job_class
+
+
+@inlined
 def kinds(floor):
     """How many kinds of servers there are."""
     return floor.free.size
@@ -70,7 +83,7 @@ def kinds(floor):
 @inlined
 def idle(floor, kind):
     """How many servers of a kind are free; none also where more are still to be lost than idle."""
-    return max(floor.free[kind], 0)
+    return idle_units(floor.nodes, floor, kind)
 
 
 @inlined
@@ -114,20 +127,14 @@ def is_largest(floor, slot):
 
 @inlined
 def fits(floor, slot):
-    """Whether enough servers of every kind are free."""
-    enough = True
-    for kind in range(floor.free.size):
-        enough &= floor.need[slot, kind] <= max(floor.free[kind], 0)
-    return enough
+    """Whether enough servers of every kind are free; where there are nodes, enough together for each of its tasks."""
+    return can_place(floor.nodes, floor, slot)
 
 
 @uncounted
 def could_fit(floor, slot):
     """Whether it would on an empty floor: servers may have been lost."""
-    enough = True
-    for kind in range(floor.free.size):
-        enough &= floor.need[slot, kind] <= floor.units[kind]
-    return enough
+    return would_fit_empty(floor.nodes, floor, slot)
 
 
 @inlined
@@ -135,7 +142,7 @@ def any_idle(floor):
     """Whether a server of any kind is free."""
     some = False
     for kind in range(floor.free.size):
-        some |= floor.free[kind] > 0
+        some |= idle_units(floor.nodes, floor, kind) > 0
     return some
 
 

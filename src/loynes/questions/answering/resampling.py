@@ -26,7 +26,7 @@ from loynes.execution.steps import Steps
 from loynes.kernels.events.recorded import COUNT, NONE, RESPONSE, WAIT, Recorded, RecordedJobs, RecordedState
 from loynes.questions.answering.ending import cut_short
 from loynes.questions.answering.objectives import Objective, Target
-from loynes.questions.answering.orders import Order, order_of
+from loynes.questions.answering.orders import Order, numbers_of, order_of
 from loynes.questions.answering.replaying import classes_of, guesses_of, log_warnings
 from loynes.questions.asking.resampled import OnResamples
 from loynes.results.records.log_cases import LogCase, LogCases
@@ -109,7 +109,7 @@ class LogRunner:
         self.recorded = recorded
         self.days: Days = days_of(self.recorded.submit, self.recorded.source, question.block)
         self.names, self._group = classes_of(self.recorded, question.classes, tuple(question.resources))
-        self._numbers = {"window": question.window, "threshold": question.threshold, "option": question.option}
+        self._numbers = numbers_of(question)
         if self.days.block > self.days.length / 2:
             raise UsageError(
                 f"block {self.days.block:g}: must be at most half of the {self.days.length} days of the log"
@@ -293,7 +293,7 @@ class LogRunner:
 
 
 def cases_result(
-    kind: type[Cases], runner: LogRunner, cases: list[tuple[str, dict[str, Any], Case]], context: Context
+    kind: type[Cases], runner: LogRunner, cases: list[tuple[str, dict[str, Any], Case]], context: Context, **more: Any
 ) -> Cases:
     """Named cases on the same resamples, and their differences to the first."""
     found, late, steps = [], [], Steps(context)
@@ -321,6 +321,7 @@ def cases_result(
         confidence=runner.question.confidence,
         seed=runner.question.seed,
         warnings=tuple(texts),
+        **more,
     )
 
 

@@ -65,6 +65,10 @@ class Plan(Result):
         return self.meets.rate
 
     @property
+    def policy(self) -> str:
+        return self.meets.policy
+
+    @property
     def title(self) -> str:
         return f"{self.model.label}: plan"
 
@@ -87,7 +91,8 @@ class Plan(Result):
         these = "every objective" if len(self.objectives) > 1 else "the objective"
         head = f"{self.named(self.answer)} {verb} {these}"
         if not self.certified:
-            head += ", as far as a lower bound can tell"
+            estimate = f" under {self.policy} (an estimate)"
+            head += estimate if self.meets.is_estimate else ", as far as a lower bound can tell"
         if self.fails_at is None:
             return f"{head}, and nothing smaller is possible ({self.fails_why}; {sure})"
         not_ = "does not" if self.vary == "rate" else "do not"

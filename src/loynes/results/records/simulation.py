@@ -14,6 +14,16 @@ from loynes.results.tables import TIDY, everyone, shown_percentiles, system_tabl
 from loynes.results.tails import Tails
 
 
+@dataclass(frozen=True)
+class Pooled:
+    """The pooled cluster beside one of nodes: the same jobs, policy and rules where a job takes units of any nodes."""
+
+    wait: Estimate | None  # mean, of all jobs
+    cost: Estimate | None  # what nodes add to it, job by job on the same jobs
+    exact_wait: Estimate | None = None  # the same wait by a formula or a chain, where one gives it at once
+    source: str = ""  # which
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Simulation(WithObjectives):
     """Averages over independent replicas, without a certificate: what bias a burn-in leaves is not bounded."""
@@ -41,6 +51,7 @@ class Simulation(WithObjectives):
     moments: tuple[Moment, ...] = ()
     objectives: tuple[Judged, ...] = ()  # what was asked for, and whether it is met
     tails: Tails | None = None  # P(wait > x) over x
+    pooled: Pooled | None = None  # of a model with nodes
 
     @property
     def title(self) -> str:
@@ -64,6 +75,17 @@ class Simulation(WithObjectives):
     @property
     def system_summary(self) -> Table:
         return system_table(self.system)
+
+    @property
+    def pooled_summary(self) -> Table:
+        rows: list[tuple[str, object]] = [("on these nodes", self.in_time(self.overall.wait.mean))]
+        if self.pooled is not None:
+            found = self.pooled
+            rows += [("pooled", self.in_time(found.wait))] if found.wait is not None else []
+            rows += [("nodes cost", self.in_time(found.cost))] if found.cost is not None else []
+            if found.exact_wait is not None:
+                rows.append((f"pooled, exactly ({found.source})", self.in_time(found.exact_wait)))
+        return Table("what nodes cost", ("cluster", "mean wait"), tuple(rows))
 
     @property
     def moments_summary(self) -> Table:
@@ -91,7 +113,8 @@ class Simulation(WithObjectives):
         scenario = [self.scenario_summary] if self.model.scenario else []
         moments = [self.moments_summary] if self.moments else []
         asked = [self.objectives_summary] if self.objectives else []
-        return [self.summary, self.system_summary, *scenario, *moments, *asked]
+        pooled = [self.pooled_summary] if self.pooled is not None else []
+        return [self.summary, self.system_summary, *pooled, *scenario, *moments, *asked]
 
     @property
     def footer(self) -> str:
@@ -114,4 +137,7 @@ class Simulation(WithObjectives):
             for name, value in vars(moment).items()
             if isinstance(value, Estimate)
         )
-        return Table(self.title, TIDY, (*rows, *slowdowns, *over_time))
+        beside = [] if self.pooled is None else [("pooled", "wait.mean", self.pooled.wait),
+                                                 ("pooled", "wait.cost", self.pooled.cost)]  # fmt: skip
+        pooled = tidy_rows((who, what, value) for who, what, value in beside if value is not None)
+        return Table(self.title, TIDY, (*rows, *slowdowns, *pooled, *over_time))
