@@ -86,6 +86,7 @@ SMALL: dict[str, list[dict[str, Any]]] = {
             "replicas": 6,
         }
     ],
+    "partition": [{"model": MODEL, "rate": 1.2, "jobs": 500, "replicas": 6, "seed": 4}],
     "advise-log": [{"trace": MONTH, "servers": 12, "policies": ("easy", "divisor-filling"), "resamples": 3}],
     "sweep": [{"model": MODEL, "loads": (0.3, 0.5), "vary": {"servers": (4, 6)}, "samples": 3000}],
     "plan": [{"model": MODEL, "rate": 1.5, "slo": ("mean(wait) <= 9", "no_wait >= 0.1"), "confidence": 0.9}],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS
@@ -85,7 +85,7 @@ class Advice(Result):
         """A row a policy."""
         asked = any(one.result is not None and one.result.objectives for one in self.choices)
         other = () if self.metric == SORTED_BY else (self.metric,)
-        rows = []
+        rows: list[tuple[Any, ...]] = []
         for one in self.choices:
             if one.result is None:
                 rows.append((one.policy, *("-" for _ in range(5 + len(other) + asked)), one.caveat))
