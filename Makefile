@@ -34,6 +34,7 @@ check: $(READY_DEV)  ## style, types, import direction
 	$(BIN)/lint-imports
 
 bench: $(READY_DEV)  ## rates, ratios and how long answers take, into benchmarks/results/latest.json; a quarter of an hour
+	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/rates.py
 	$(BIN)/python benchmarks/answers.py
 	$(BIN)/python benchmarks/exact.py
