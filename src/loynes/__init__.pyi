@@ -43,6 +43,7 @@ from loynes.model import Weibull as Weibull
 from loynes.model import builtin_names as builtin_names
 from loynes.model import from_scipy as from_scipy
 from loynes.model import load as load
+from loynes.questions.advise import advise as advise
 from loynes.questions.asking.ask import resume as resume
 from loynes.questions.certify import certify as certify
 from loynes.questions.check import check as check
@@ -54,6 +55,7 @@ from loynes.questions.evaluate import evaluate as evaluate
 from loynes.questions.exact import exact as exact
 from loynes.questions.fit import fit as fit
 from loynes.questions.plan import plan as plan
+from loynes.questions.plan_partition import plan_partition as plan_partition
 from loynes.questions.replay import replay as replay
 from loynes.questions.sample import sample as sample
 from loynes.questions.sensitivity import sensitivity as sensitivity

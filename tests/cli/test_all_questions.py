@@ -74,6 +74,20 @@ SMALL: dict[str, list[dict[str, Any]]] = {
     "policies": [
         {"model": MODEL, "policies": ("fcfs", "easy"), "rates": (1.0, 1.2), "jobs": 500, "replicas": 6, "limits": False}
     ],
+    "advise": [
+        {
+            "model": MODEL,
+            "rate": 1.2,
+            "policies": ("easy", "first-fit-ageing", "msr"),
+            "age": 2.0,
+            "slo": ("p95(wait) <= 1e9",),
+            "metric": "no_wait",
+            "jobs": 500,
+            "replicas": 6,
+        }
+    ],
+    "partition": [{"model": MODEL, "rate": 1.2, "jobs": 500, "replicas": 6, "seed": 4}],
+    "advise-log": [{"trace": MONTH, "servers": 12, "policies": ("easy", "divisor-filling"), "resamples": 3}],
     "sweep": [{"model": MODEL, "loads": (0.3, 0.5), "vary": {"servers": (4, 6)}, "samples": 3000}],
     "plan": [{"model": MODEL, "rate": 1.5, "slo": ("mean(wait) <= 9", "no_wait >= 0.1"), "confidence": 0.9}],
     "sensitivity": [
@@ -256,7 +270,8 @@ def loynes_context() -> Any:
 # Of texts that mean something, and of lists and tables: values that are no defaults.
 OTHERS: dict[str, Any] = {
     "slo": ("p95(wait) <= 600", "P(wait[a b] > 1.5) <= 0.1"), "objective": "p95(wait)", "columns": {"need": "Nodes"},
-    "resources": {"cpu": 640, "gpu": 64}, "policy": "smash", "policies": ("fcfs", "smash"), "names": ("old", "new one"),
+    "resources": {"cpu": 640, "gpu": 64}, "has": {"cpu": 64, "mem": 4096},
+    "policy": "smash", "policies": ("fcfs", "smash"), "names": ("old", "new one"),
     "change": ("servers=6", "classes.two.need=1"), "without": ("all", "two"), "to_night": ("big", "user 7"),
     "loads": (0.1, 0.7), "rates": (0.30000000000000004, 2), "exceeds": (1.0, 0.1), "at": (2.0, 9.5), "other": OTHER,
     "start": "stationary", "unit": "nodes", "inflation": 1.75, "block": 3.5, "max_jobs": 123456789.0,

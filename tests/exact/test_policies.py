@@ -229,8 +229,9 @@ def changed(policy: str, *changes: ServerChange, **options: Any) -> np.ndarray:
         }
     )
     (found,) = simulate(
-        job_table(model, 1.0), [0], policy, jobs_observed=4, changes=Changes(of_servers=changes), **options
-    )
+        job_table(model, 1.0), [0], policy, jobs_observed=4, changes=Changes(of_servers=changes),
+        service=np.array([3.0]), residual=np.array([1.5]), **options,
+    )  # fmt: skip
     return found.observations.jobs[:4, 0]
 
 
@@ -241,8 +242,8 @@ def test_servers_come_and_go() -> None:
         assert changed(policy).tolist() == [0, 0, 1, 1]
         # From 2.5 on one at a time, and A may end: B ends at 4, C 4-7; back at 5: D 5-8.
         gone, back = ServerChange(2.5, (2,), False, 0), ServerChange(5.0, (-2,), False, 1)
-        # Server filling stops B at once, until A has ended: B 3-4.5, C 4.5-7.5, D 5-8.
-        drained = [0, 0.5, 2.5, 2] if policy == "server-filling" else [0, 0, 2, 2]
+        # Where jobs may be stopped, B is at once, until A has ended: B 3-4.5, C 4.5-7.5, D 5-8.
+        drained = [0, 0.5, 2.5, 2] if policies()[policy].keeps_place else [0, 0, 2, 2]
         assert changed(policy, gone, back).tolist() == drained
         # All four fail at 2.5: A and B begin again at 3 with two servers back, one after the other.
         failed, repaired = ServerChange(2.5, (4,), True, 0), ServerChange(3.0, (-2,), False, 1)
@@ -286,7 +287,7 @@ def test_all_jobs_end_and_no_server_is_lost() -> None:
             assert np.isfinite(found).all()
             assert (found[:, 0] >= 0).all()
             assert np.allclose(found[:, 1] - found[:, 0], service)
-            if policy != "server-filling":
+            if not policies()[policy].keeps_place:
                 begin, end = arrival + found[:, 0], arrival + found[:, 1]
                 used = [need[(begin <= t) & (t < end - 1e-9), 0].sum() for t in begin]
                 assert max(used) <= 8

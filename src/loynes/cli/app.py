@@ -117,8 +117,9 @@ def policies(as_json: JsonOption = False) -> None:
         facts = [{n: getattr(one, n) for n in names} | {"option": one.option and vars(one.option)} for one in known]
         output.document({"policies": facts})
         return
-    options = {one.name: f"--{one.option.name} {one.option.default}" if one.option else "" for one in known}
-    rows = tuple((o.name, options[o.name], "yes" if o.believes_run_times else "", o.summary) for o in known)
+    options = [(one.name, one.option) for one in known if one.option is not None]
+    words = {n: f"--{o.name} {'(computed)' if o.default is None else o.default}" for n, o in options}
+    rows = tuple((o.name, words.get(o.name, ""), "yes" if o.believes_run_times else "", o.summary) for o in known)
     columns = ("policy", "option and default", "believes run times", "who starts")
     output.tables(Table("policies", columns, rows, ("believes run times", "option and default")))
     print("a file of your own works, too: loynes simulate MODEL --policy my_policy.py (see docs/policies.md)")

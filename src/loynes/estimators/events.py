@@ -9,6 +9,7 @@ from loynes.errors import UsageError
 from loynes.estimate import Estimate, mean_of, probability_from
 from loynes.estimators.chains import grid_of, spread_of, tails_of
 from loynes.estimators.measures import ALL_JOBS, NOTHING_MORE, Moment, Resource, System, Waits, Wanted, system_from
+from loynes.inputs.tables import MANY_CLASSES
 from loynes.kernels.events.engine import ReplicaRecord
 from loynes.kernels.events.loop import (
     ENDED,
@@ -61,6 +62,8 @@ def waits(
             exceeds=tails_of(wait, confidence, wanted.exceeds),
         )
         slowdowns[name], tallies[name] = mean_of(per_job[:, SLOWDOWN], confidence), wait
+    if len(names) > MANY_CLASSES:
+        tallies = {ALL_JOBS: tallies[ALL_JOBS]} if ALL_JOBS in tallies else {}  # of very many nothing could be drawn
     grid = grid_of(*tallies.values()) if wanted.tails else ()
     tails = {name: tails_of(tally, confidence, grid) for name, tally in tallies.items()} if wanted.tails else {}
     return measured, slowdowns, tails

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from loynes.arrays import Array, Ints
 from loynes.estimate import Estimate
-from loynes.estimators.measures import NOTHING_MORE, Spread, System, Waits, Wanted
+from loynes.estimators.measures import NOTHING_MORE, Spread, System, Wanted
 
 # Jobs that are looked at together.
 CHUNK = 1 << 15
@@ -16,22 +18,36 @@ CHUNK = 1 << 15
 
 def spread_of(values: Array, wanted: Wanted = NOTHING_MORE) -> Spread:
     """Mean, variance and percentiles of the values themselves: a percentile is one of them."""
-    return spread_from(values, np.sort(values), wanted)
+    return seen_of(values, (), wanted, np.empty(len(values))).spread
 
 
-def spread_from(values: Array, ordered: Array, wanted: Wanted = NOTHING_MORE) -> Spread:
-    """The same of values that somebody has put in order already; sums are taken in their own order."""
-    ranks = [max(math.ceil(len(values) * q) - 1, 0) for q in wanted.quantiles]
-    moments = (float(np.mean(values)), float(np.var(values)), *(float(ordered[rank]) for rank in ranks))
-    mean, variance, *percentiles = (Estimate.exact(value) for value in moments)
-    return wanted.spread(mean, variance, percentiles)
+@dataclass(frozen=True)
+class Seen:
+    """Times that were all seen: their spread, and the share of them that is longer than each of some times."""
+
+    spread: Spread
+    beyond: tuple[float, ...]
+    none: float  # the share of those that are 0
 
 
-def waits_of(wait: Array, response: Array, ordered: Array, wanted: Wanted = NOTHING_MORE) -> Waits:
-    """Of waits, which are also given in ascending order, and responses."""
-    none = int(np.searchsorted(ordered, 0.0, side="right") - np.searchsorted(ordered, 0.0, side="left"))
-    share = Estimate.exact(none / len(wait))
-    return Waits(spread_from(wait, ordered, wanted), spread_of(response, wanted), share)
+def seen_of(values: Array, beyond: Sequence[float], wanted: Wanted, room: Array) -> Seen:
+    """Of values, at least one; `room` has as many places, and anything in the end.
+
+    New memory is dear where there are millions of values: it is cleared first, and takes longer than sorting them.
+    """
+    count, place = len(values), room[: len(values)]
+    place[:] = values
+    place.sort()
+    percentiles = [float(place[max(math.ceil(count * q) - 1, 0)]) for q in wanted.quantiles]
+    above = (count - np.searchsorted(place, beyond, side="right")) / count
+    none = int(np.searchsorted(place, 0.0, side="right") - np.searchsorted(place, 0.0, side="left"))
+    # As np.var does, to the last bit.
+    mean = float(np.mean(values))
+    np.subtract(values, mean, out=place)
+    np.multiply(place, place, out=place)
+    variance = float(np.add.reduce(place) / count)
+    exact = [Estimate.exact(value) for value in (mean, variance, *percentiles)]
+    return Seen(wanted.spread(exact[0], exact[1], exact[2:]), tuple(above.tolist()), none / count)
 
 
 def system_over(servers: int, span: float, work: float, loss: float, wait: float, response: float) -> System:

@@ -34,9 +34,4 @@ def grid_to(longest: float) -> tuple[float, ...]:
 
 def longest_of(values: Array) -> float:
     """Of waits that were all seen, the one that no more than one in ten thousand exceed."""
-    return longest_in(np.sort(values))
-
-
-def longest_in(ordered: Array) -> float:
-    """The same of waits in ascending order: the inverse of their distribution function."""
-    return float(ordered[max(math.ceil(len(ordered) * (1.0 - RAREST) - 1.0), 0)]) if len(ordered) else 0.0
+    return float(np.quantile(values, 1.0 - RAREST, method="inverted_cdf")) if len(values) else 0.0

@@ -242,12 +242,17 @@ class Model(Record):
         """Whether priorities or quotas say who may start, besides the policy."""
         return self.has_priorities or bool(self.quotas)
 
-    @cached_property
+    @property
     def pooled(self) -> Model:
         """The same jobs where every unit of a resource is as good as another: without nodes, priorities and quotas, and
         with sizes as numbers of units."""
+        return self._pooled or self
+
+    @cached_property
+    def _pooled(self) -> Model | None:
+        """None where it is the model itself: models are compared by what they keep, too."""
         if self.nodes is None and not self.has_rules and all(unit == 1 for unit in self.unit_sizes):
-            return self
+            return None
         return Model.model_validate(pooled_document(self), context={"time_unit": self.time_unit})
 
     @property

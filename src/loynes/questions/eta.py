@@ -176,7 +176,7 @@ class AskEta(Question):
                 longer = longer.with_job(f"{name} ({i})", need, limit, labels)
             found = self._forecast(longer, known, units, order, draws, context.part(k * share, share))
             cases.append(start_forecast(name, longer, found, len(longer.ids) - 1, self.within))
-        warnings = () if known.learnt is not None else (NO_HISTORY,)
+        warnings: tuple[str, ...] = () if known.learnt is not None else (NO_HISTORY,)
         if order.policy != "fcfs" and known.later is None:
             warnings += (f"no later arrivals are known: under {order.policy} those would delay some jobs",)
         if result.stopped:

@@ -93,7 +93,7 @@ class AskEtaBacktest(Question):
         judged: Judged = backtest(
             trace, start, limit, units, order, instants, draws=draws, seed=self.seed, context=context
         )
-        warnings = ()
+        warnings: tuple[str, ...] = ()
         if self.recorded:
             warnings = (f"the log's own scheduler may not be {order.policy}: its starts are compared as they are",)
         if trace.requested is None:

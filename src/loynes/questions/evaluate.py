@@ -79,6 +79,8 @@ class Evaluate(Question):
     policy: options.PolicyOption = "fcfs"
     window: options.Window = None
     threshold: options.SwapThreshold = None
+    age: options.Age = None
+    cycle: options.Cycle = None
     option: options.OwnOption = None
     inflation: options.Inflation = 1.0
     method: Method = "sandwich"

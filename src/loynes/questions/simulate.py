@@ -56,9 +56,9 @@ class Simulate(Question):
 
     `policy` is a name (`loynes policies` lists them), a file of your own that registers one (.py), or a function
     f(floor, option). Policies that believe in run times guess them `inflation` times too long; smash takes a `window`,
-    quick-swap a `threshold`, a policy of your own its `option`. The jobs are those of the recurrence: same seed, same
-    arrivals, needs and services. `load` is a fraction of the threshold of first come, first served; other policies may
-    take more.
+    quick-swap a `threshold`, first-fit-ageing an `age`, msr a `cycle`, a policy of your own its `option`. The jobs are
+    those of the recurrence: same seed, same arrivals, needs and services. `load` is a fraction of the threshold of
+    first come, first served; other policies may take more.
 
     Replicas start `empty`; or `stationary`, in states that are perfect samples under first come, first served, running
     jobs and the line; or with the workloads of a file that `sample` wrote, which servers are busy with while nobody is
@@ -101,6 +101,8 @@ class Simulate(Question):
     ] = ()
     window: options.Window = None
     threshold: options.SwapThreshold = None
+    age: options.Age = None
+    cycle: options.Cycle = None
     option: options.OwnOption = None
     inflation: options.Inflation = 1.0
     jobs: options.EventJobs = None
@@ -123,6 +125,10 @@ class Simulate(Question):
     confidence: options.Confidence = 0.99
     time: options.TimeBudget = None
 
+    @property
+    def by_events(self) -> bool:
+        return True
+
     def answer(self, context: Context) -> Simulation:
         from loynes.estimators.measures import Wanted
         from loynes.questions.answering.judging import asked_of, judged, with_percentiles, with_tails
@@ -139,11 +145,10 @@ class Simulate(Question):
         from loynes.questions.answering.ending import cut_short
         from loynes.questions.answering.events import BURNED_IN, event_task, run_until, simulation_of, unended_jobs
         from loynes.questions.answering.nodes import beside, check_start
-        from loynes.questions.answering.orders import check_order, order_of
+        from loynes.questions.answering.orders import check_order, numbers_of, order_of
         from loynes.questions.answering.scenario import changes_of
 
-        options = {"window": self.window, "threshold": self.threshold, "option": self.option}
-        order = order_of(self.policy, options, self.inflation)
+        order = order_of(self.policy, numbers_of(self), self.inflation)
         moments, horizon = self._moments()
         model = self.model
         warnings = check_order(model, order)

@@ -8,7 +8,7 @@ are days of a history, drawn anew for every draw.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple, Protocol, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,23 +23,13 @@ from loynes.kernels.events.floor import NOBODY, RUNNING, SPARE, WOKEN, admit, la
 from loynes.kernels.events.loop import Arrivals, loop_of, new_observations, run_events
 from loynes.kernels.events.policies import Policy
 from loynes.kernels.reference import BLOCK
+from loynes.traces.run_times import RunTimeLaws
 
 STREAM_FORECAST = 32
 # Jobs that come later, so many at a time, until all of the line have started.
 CHUNK = 512
 # What one job of one draw takes, to an order: piled up, and by events.
 PILED, SERVED = 1e-7, 1e-6
-
-
-class Laws(Protocol):
-    """Laws of run times as arrays, see `traces/run_times.py`."""
-
-    quantiles: Array
-    law: Ints
-    scale: Array
-    elapsed: Array
-    passed: Array
-    limit: Array
 
 
 class Later(NamedTuple):
@@ -69,10 +59,10 @@ class Forecast(Task):
     need: Ints  # [job, kind]
     units: Ints
     running: int
-    laws: Laws
+    laws: RunTimeLaws
     edges: Array  # times at which busy servers are counted, evenly spaced from 0
     policy: Policy
-    option: int = 1
+    option: float = 1
     later: Later | None = None
     horizon: float = np.inf
     by_events: bool = False  # also first come, first served: to hold one way against the other

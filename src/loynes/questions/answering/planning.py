@@ -312,7 +312,7 @@ class Search:
             )
             for one in self._objectives
         )
-        if meets.is_estimate and not meets.details["starts"]["agree"]:
+        if meets.standing == "estimate" and not meets.details["starts"]["agree"]:
             warnings = ("at the answer the two starts do not agree: the estimate may be far off", *warnings)
         if meets.standing == "lower bound":
             warnings = (f"that the answer meets its objectives rests on a lower bound of waits: {meets.why}", *warnings)

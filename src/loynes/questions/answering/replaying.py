@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,18 +13,20 @@ from numpy.typing import NDArray
 from loynes.arrays import Array, Ints
 from loynes.errors import UsageError
 from loynes.estimate import Estimate
-from loynes.estimators.jobs import average_in_windows, spread_from, system_over, waits_of
+from loynes.estimators.jobs import Seen, average_in_windows, seen_of, system_over
 from loynes.estimators.measures import ALL_JOBS, Resource, Waits, Wanted
-from loynes.estimators.tails import grid_to, longest_in
+from loynes.estimators.tails import grid_to, longest_of
 from loynes.kernels.cpu.replay import cheaper_as_runs
 from loynes.kernels.cpu.stretches import run_replay
-from loynes.kernels.events.engine import run_jobs
+from loynes.kernels.events.engine import run_classes, run_jobs
 from loynes.kernels.events.loop import KINDS, WAITING
 from loynes.model.cluster import MOST_SERVERS
+from loynes.questions.answering.log_nodes import PlacedJobs
 from loynes.questions.answering.orders import Order
 from loynes.results.records.replay import Log, Recorded, Replay, ReplayedClass, Series
+from loynes.results.records.simulation import Pooled
 from loynes.results.tails import Tails
-from loynes.traces.trace import TOO_LARGE, Trace
+from loynes.traces.trace import TOO_LARGE, Trace, work_of
 from loynes.traces.units import unit_named
 
 # Beyond so many needs, classes are powers of two; beyond so many values of a label, the rest is one class.
@@ -43,9 +46,13 @@ def replay_trace(
     inflation: float | None,
     servers: int,
     wanted: Wanted,
+    on_nodes: tuple[PlacedJobs, dict[str, object]] | None = None,
 ) -> Replay:
-    """Exact figures of recorded jobs, all of which fit, on so many servers, or so much of every resource."""
-    scarce = max(units, key=lambda name: float(jobs.demand[name] @ jobs.service) / units[name], default="")
+    """Exact figures of recorded jobs, all of which fit, on so many servers, or so much of every resource.
+
+    on_nodes: the same jobs as tasks that run on nodes, and these in words.
+    """
+    scarce = max(units, key=lambda name: work_of(jobs.demand[name], jobs.service) / units[name], default="")
     if scarce:
         # Tables that have room for one resource show the one that is used most.
         jobs, servers = replace(jobs, need=jobs.demand[scarce], unit=unit_named(scarce)), units[scarce]
@@ -54,7 +61,8 @@ def replay_trace(
         replayed, believed = _in_turn(jobs, servers, windows), None
     else:
         guess, believed = guesses_of(jobs, order, inflation)
-        replayed = _by_events(jobs, units or {"": servers}, windows, order, guess, scarce)
+        placed = None if on_nodes is None else on_nodes[0]
+        replayed = _by_events(jobs, units or {"": servers}, windows, order, guess, scarce, placed)
     edges, wait = replayed.edges, replayed.wait
     response, span = wait + jobs.service, float(edges[-1])
     series = (edges[:-1], edges[1:], replayed.busy, replayed.busy / servers, replayed.lost, replayed.waiting)
@@ -63,17 +71,25 @@ def replay_trace(
     each = {"submit": jobs.submit, "need": jobs.need, "service": jobs.service, "wait": wait, "response": response}
     each |= {"recorded_wait": jobs.wait} | {name: jobs.demand[name] for name in units}
     system = system_over(servers, span, *sums)
-    waits, recorded = grouped.parts(wait), grouped.known_parts(jobs.wait)
-    ordered, recorded_ordered = ({name: np.sort(one) for name, one in parts.items()} for parts in (waits, recorded))
-    grid = grid_to(max(longest_in(ordered[ALL]), longest_in(recorded_ordered[ALL])))
-    needs = grouped.parts(jobs.need)
+    grid = grid_to(max(longest_of(wait), longest_of(jobs.wait[known := ~np.isnan(jobs.wait)])))
+    seen, recorded = grouped.seen(wait, grid, wanted), grouped.seen(jobs.wait, grid, wanted)
     measured = {
-        name: waits_of(waits[name], one, ordered[name], wanted) for name, one in grouped.parts(response).items()
+        name: Waits(of_wait.spread, one.spread, Estimate.exact(of_wait.none))
+        for (name, one), of_wait in zip(grouped.seen(response, (), wanted).items(), seen.values(), strict=True)
+        if one is not None and of_wait is not None
     }
+    needs = {name: (len(need), (int(need.min()), int(need.max()))) for name, need in grouped.parts(jobs.need)}
     details = order.details if believed is None else order.details | {"believed": believed}
     if units:
         system = replace(system, resources=_resources(jobs, units, span, replayed.losses))
         details = details | {"resources": units}
+    pooled = None
+    if on_nodes is not None:
+        details = details | on_nodes[1] | {"tasks": on_nodes[0].assumption}
+        fragmentation = {name: Estimate.exact(one / span) for name, one in replayed.fragmented.items()}
+        system = replace(system, fragmentation=fragmentation)
+        other = Estimate.exact(float(_by_events(jobs, units, 1, order, guess, scarce).wait.mean()))
+        pooled = Pooled(other, Estimate.exact(float(wait.mean()) - other.estimate))
     elif jobs.unit not in ("servers", "cpus"):
         details = details | {"unit": jobs.unit}
     return Replay(
@@ -82,9 +98,11 @@ def replay_trace(
         span=span,
         by=by or "need",
         overall=measured[ALL],
-        classes={name: _class(measured[name], needs[name]) for name in names},
+        classes={
+            name: ReplayedClass(**vars(measured[name]), jobs=needs[name][0], need=needs[name][1]) for name in names
+        },
         system=system,
-        recorded=_recorded(recorded, recorded_ordered, wanted),
+        recorded=_recorded(int(np.count_nonzero(known)), recorded),
         series=Series(*(tuple(column.tolist()) for column in series)),
         jobs=jobs.jobs,
         records=jobs.records,
@@ -98,8 +116,9 @@ def replay_trace(
         warnings=log_warnings(jobs, units or {"servers": servers}, jobs.skipped.get(TOO_LARGE, 0))
         + (() if units else order.rule.warnings(_distinct(jobs.need)[0].tolist(), servers)),
         each=each,
-        tails=_tails(ordered, grid),
-        recorded_tails=_tails(recorded_ordered, grid),
+        pooled=pooled,
+        tails=_tails(seen, grid),
+        recorded_tails=_tails(recorded, grid),
     )
 
 
@@ -107,7 +126,7 @@ def _resources(jobs: Trace, units: dict[str, int], span: float, losses: dict[str
     """Time averages of every resource."""
     found = {}
     for name, count in units.items():
-        busy = float(jobs.demand[name] @ jobs.service) / span
+        busy = work_of(jobs.demand[name], jobs.service) / span
         figures = (busy, busy / count, count - busy, losses[name] / span)
         found[name] = Resource(*map(Estimate.exact, figures))
     return found
@@ -125,6 +144,7 @@ class Replayed:
     waiting: Array
     kernel: str
     losses: dict[str, float] = field(default_factory=dict)  # unit time, by resource
+    fragmented: dict[str, float] = field(default_factory=dict)  # the part of it that is enough, but not on one node
 
 
 def _in_turn(jobs: Trace, servers: int, windows: int) -> Replayed:
@@ -140,19 +160,30 @@ def _in_turn(jobs: Trace, servers: int, windows: int) -> Replayed:
     return Replayed(run.wait, float(run.loss.sum()), edges, busy, lost / np.diff(edges), waiting, kernel)
 
 
-def _by_events(jobs: Trace, units: dict[str, int], windows: int, order: Order, guess: Array, scarce: str) -> Replayed:
+def _by_events(
+    jobs: Trace, units: dict[str, int], windows: int, order: Order, guess: Array, scarce: str,
+    on: PlacedJobs | None = None,
+) -> Replayed:  # fmt: skip
     """Any policy; what is lost is what idles while somebody waits. The figures are those of the scarce resource."""
     need = np.array([jobs.demand[name] for name in units]).T if scarce else jobs.need[:, None]
     count = np.array(list(units.values()))
-    task = (count, jobs.submit, need, jobs.service, order.rule, order.option, guess)
-    times, _ = run_jobs(*task)
+
+    def run(edges: Array | None) -> tuple[Array, Array]:
+        if on is None:
+            return run_jobs(count, jobs.submit, need, jobs.service, order.rule, order.option, guess, edges)
+        return run_classes(
+            count, jobs.submit, on.job_class, on.demand, jobs.service, guess, order.rule, order.option, edges, on.layout
+        )
+
+    times, _ = run(None)
     edges = np.linspace(0.0, float((jobs.submit + times[:, 1]).max()), windows + 1)
-    _, sums = run_jobs(*task, edges)
+    _, sums = run(edges)
     mean = sums / np.diff(edges)[:, None]
     lost = {name: KINDS + 2 * k + 1 for k, name in enumerate(units)}
     losses = {name: float(sums[:, column].sum()) for name, column in lost.items()}
     columns = (mean[:, lost[scarce] - 1], mean[:, lost[scarce]], mean[:, WAITING])
-    return Replayed(times[:, 0], losses[scarce], edges, *columns, "events", losses)
+    more = {name: float(sums[:, KINDS + 2 * len(units) + k].sum()) for k, name in enumerate(units)} if on else {}
+    return Replayed(times[:, 0], losses[scarce], edges, *columns, "events", losses, more)
 
 
 def guesses_of(jobs: Trace, order: Order, inflation: float | None) -> tuple[Array, str | None]:
@@ -203,7 +234,8 @@ def _distinct(needs: Ints) -> tuple[Ints, Ints]:
     if largest > MOST_SERVERS:
         return np.unique(needs, return_inverse=True)
     there = np.bincount(needs) > 0
-    return np.flatnonzero(there), (np.cumsum(there) - 1)[needs]
+    values = np.flatnonzero(there)
+    return values, (np.cumsum(there) - 1).astype(np.min_scalar_type(len(values)))[needs]
 
 
 def _range(power: int) -> str:
@@ -213,47 +245,43 @@ def _range(power: int) -> str:
 
 
 class _Grouped:
-    """Jobs by class: all of them, and those of every class one after the other, in the log's order."""
+    """Jobs by class: those of every class one after the other, in the log's order."""
 
     def __init__(self, names: list[str], code: Ints) -> None:
         # Sorting small numbers takes time in proportion to how many there are.
-        small = code.astype(np.uint8 if len(names) <= 256 else np.int64)
+        small = code.astype(np.uint8 if len(names) <= 256 else np.int64, copy=False)
         self._names, self._order = names, np.argsort(small, kind="stable")
         self._ends = np.cumsum(np.bincount(code, minlength=len(names)))
+        self._parts, self._room = np.empty(len(code)), np.empty(len(code))
 
-    def parts(self, values: NDArray[Any]) -> dict[str | None, NDArray[Any]]:
-        """What there is one of for every job: of all jobs, and of each class."""
-        return {ALL: values, **dict(zip(self._names, np.split(values[self._order], self._ends[:-1]), strict=True))}
+    def parts(self, values: NDArray[Any]) -> Iterator[tuple[str | None, NDArray[Any]]]:
+        """What there is one of for every job: of all jobs, and of each class. Good until the next are asked for."""
+        yield ALL, values
+        kept = self._parts.view(values.dtype)
+        np.take(values, self._order, out=kept, mode="clip")
+        yield from zip(self._names, np.split(kept, self._ends[:-1]), strict=True)
 
-    def known_parts(self, values: Array) -> dict[str | None, Array]:
-        """The same without what is not known."""
-        known = ~np.isnan(values)
-        parts = self.parts(values)
-        return parts if known.all() else {name: one[~np.isnan(one)] for name, one in parts.items()}
-
-
-def _tails(ordered: dict[str | None, Array], grid: tuple[float, ...]) -> Tails | None:
-    """Shares of jobs that waited longer than x, over x, from waits in ascending order; None where no wait is known."""
-    shares = {}
-    for name, one in ordered.items():
-        if len(one):
-            above = (len(one) - np.searchsorted(one, grid, side="right")).tolist()
-            shares[ALL_JOBS if name is ALL else name] = {
-                x: Estimate.exact(count / len(one)) for x, count in zip(grid, above, strict=True)
-            }
-    return Tails.of(shares)
+    def seen(self, values: Array, grid: tuple[float, ...], wanted: Wanted) -> dict[str | None, Seen | None]:
+        """Measures of times by class, all jobs first; None where not one is known."""
+        whole = not np.isnan(values).any()
+        known = ((name, one if whole else one[~np.isnan(one)]) for name, one in self.parts(values))
+        return {name: seen_of(one, grid, wanted, self._room) if len(one) else None for name, one in known}
 
 
-def _class(waits: Waits, need: Ints) -> ReplayedClass:
-    return ReplayedClass(**vars(waits), jobs=len(need), need=(int(need.min()), int(need.max())))
+def _tails(seen: dict[str | None, Seen | None], grid: tuple[float, ...]) -> Tails | None:
+    """Shares of jobs that waited longer than x, over x; None where no wait is known."""
+    return Tails.of({
+        ALL_JOBS if name is ALL else name: dict(zip(grid, map(Estimate.exact, one.beyond), strict=True))
+        for name, one in seen.items() if one is not None
+    })  # fmt: skip
 
 
-def _recorded(waits: dict[str | None, Array], ordered: dict[str | None, Array], wanted: Wanted) -> Recorded | None:
-    spreads = {name: spread_from(one, ordered[name], wanted) if len(one) else None for name, one in waits.items()}
+def _recorded(count: int, seen: dict[str | None, Seen | None]) -> Recorded | None:
+    spreads = {name: None if one is None else one.spread for name, one in seen.items()}
     overall = spreads[ALL]
     if overall is None:
         return None
-    return Recorded(len(waits[ALL]), overall, {name: one for name, one in spreads.items() if name is not None})
+    return Recorded(count, overall, {name: one for name, one in spreads.items() if name is not None})
 
 
 def log_warnings(trace: Trace, units: dict[str, int], large: int, times: float = 1.0) -> tuple[str, ...]:
@@ -263,7 +291,7 @@ def log_warnings(trace: Trace, units: dict[str, int], large: int, times: float =
         there = ", ".join(f"{count} {unit_named(name)}" for name, count in units.items())
         texts.append(f"{large} jobs need more than {there} and were left out, with the waits they would cause")
     for name, count in units.items():
-        one = float(trace.demand[name] @ trace.service) if name in trace.demand and name != "servers" else trace.work
+        one = work_of(trace.demand[name], trace.service) if name in trace.demand and name != "servers" else trace.work
         work = times * one
         if work > count * trace.span > 0:
             offered = f"{work / trace.span:.6g} {unit_named(name)}"

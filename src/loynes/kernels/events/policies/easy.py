@@ -15,6 +15,7 @@ from loynes.kernels.events.view import any_idle, believed_time, first_in_line, f
     "easy",
     rank=3,
     believes_run_times=True,
+    caveat="needs run times; only the head of the line is promised a start",
     summary="the head has a reservation; others may pass if they do not delay it",
     reference="Lifka 1995",
 )
