@@ -84,7 +84,7 @@ def _policies(given: Model) -> Any:
     first = there.points[0].rate / there.points[0].load
     limits = {
         "fcfs": Limit(Estimate.exact(first), "exact: saturated chain"),
-        "easy": Limit(Estimate(1.2 * first, 1.15 * first, 1.25 * first), "estimate: runs that grow, or do not"),
+        "easy": Limit(Estimate(1.2 * first, 1.15 * first, 1.25 * first), "estimate: saturated runs"),
     }
     return changed(there, limits=limits)
 

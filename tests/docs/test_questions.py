@@ -29,6 +29,7 @@ COARSE = {
     "simulate --horizon": "--replicas 8",
     "log": "--resamples 8",
     "replay": "",
+    "eta": "--draws 50",
 }
 START = datetime(2026, 1, 5)
 
@@ -53,6 +54,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pods = {"name": "main", "count": 1, "template": {"spec": {"containers": [asks(need)]}}}
         named = {"name": f"job-{number}", "namespace": user, "creationTimestamp": f"{submit:%FT%T}Z"}
         workloads.append({"metadata": named, "spec": {"podSets": [pods]}, "status": {"conditions": ended}, **KIND})
+    line = [f"{number},{'R' if number < 3 else 'PD'},{2**number},60,7200" for number in range(8)]
+    (made / "now.csv").write_text("\n".join(["id,state,need,elapsed,limit", *line]) + "\n")
     (made / "jobs.txt").write_text("\n".join(sacct) + "\n")
     (made / "workloads.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": workloads}))
     return made
@@ -68,7 +71,7 @@ def asks(cpus: int) -> dict[str, object]:
 def coarsely(command: str) -> list[str]:
     """The command as it stands, and what makes it quick."""
     name, source, *_ = arguments = shlex.split(command)
-    if name == "replay":
+    if name in ("replay", "eta"):
         kind = name
     elif source == "jobs.txt":
         kind = "log"

@@ -137,7 +137,7 @@ def test_yaml_and_json_have_lines_too(tmp_path: Path) -> None:
         (HEAD + "resources = { cpu = 0 }\n" + ONE.replace("= 1\n", "= { cpu = 4 }\n", 1), ["line 2: resources.cpu = 0: must be greater than or equal to 1", "servers and resources: say one of the two"]),
         (HEAD + "arrivals = { process = 'mmpp', mix = [[1]] }\n" + ONE.replace("probability = 1.0\n", ""), ["arrivals.generator: is missing", "arrivals.rates: is missing"]),
         (HEAD + "[[classes]]\n[[classes]]\n" + ONE, ["line 2: classes[0].need: is missing", "line 2: classes[0].service: is missing", "line 3: classes[1].need: is missing", "line 3: classes[1].service: is missing", "line 2: classes[0].probability: is missing", "line 3: classes[1].probability: is missing"]),
-        ("", ["classes: is missing", "servers: is missing (or resources = { cpu = 64, gpu = 8 })"]),
+        ("", ["classes: is missing", "servers: is missing (or resources = { cpu = 64, gpu = 8 }, or [[nodes]])"]),
         # Lines within lists and tables over several lines.
         (HEAD + ONE.replace('{ law = "exponential", mean = 1 }', '{ law = "hyperexponential", probabilities = [1.0], means = [\n  1, # one\n  "]", 2,\n  -3 ] }'),
          [f"line 8, class 'T1': service.means[1]: ']': {WRITTEN}", "line 9, class 'T1': service.means[3] = -3: must be greater than 0"]),

@@ -12,9 +12,11 @@ from loynes.errors import UsageError
 from loynes.estimate import Estimate
 from loynes.execution.context import Context
 from loynes.model import load
-from loynes.questions import plan
+from loynes.questions.answering import axes
+from loynes.questions.answering.axes import Axis, axis_of
 from loynes.questions.answering.objectives import Objective, objectives_of, possible, verdict_of
-from loynes.questions.plan import MOST_CLAIMS, AskPlan, Axis, Judge, Verdict, _axis, _Search
+from loynes.questions.answering.planning import MOST_CLAIMS, Judge, Search, Verdict
+from loynes.questions.plan import AskPlan
 from loynes.results.records.plan import Look, Plan
 
 MODEL = load(
@@ -171,7 +173,9 @@ class Judged:
     def __call__(self, k: int, seed: int, doubt: float, looks: int, context: Context) -> Verdict:
         self.asked.append((k, seed, doubt))
         wait = SimpleNamespace(mean=Estimate.exact(float(k)))
-        result = SimpleNamespace(overall=SimpleNamespace(wait=wait), certificate="sure", model=MODEL)
+        result = SimpleNamespace(
+            overall=SimpleNamespace(wait=wait), certificate="sure", standing="certified", model=MODEL
+        )
         return Verdict(self.verdicts[k], cast(Any, result), "")
 
 
@@ -180,7 +184,7 @@ def searched(judge: Judged, seed: int = 1) -> Plan:
         "servers", 0.1, lambda k: 4.0 + k, lambda value: (MODEL, 0.1), len(judge.verdicts) - 1, "least", "limit"
     )
     question = AskPlan.of(MODEL, confidence=0.9, seed=seed)
-    return _Search(axis, cast(Judge, judge), (read("mean(wait) <= 3"),), question).plan()
+    return Search(axis, cast(Judge, judge), (read("mean(wait) <= 3"),), question).plan()
 
 
 def rate_searched(judge: Judged) -> Plan:
@@ -188,7 +192,7 @@ def rate_searched(judge: Judged) -> Plan:
     rates = ("rate", None, lambda k: 1.3 - 0.01 * k, lambda value: (MODEL, value), len(judge.verdicts) - 1)
     question = AskPlan.of(MODEL, vary="rate", confidence=0.9)
     axis = Axis(*rates, "least", "limit", 0.03)  # type: ignore[arg-type]
-    return _Search(axis, cast(Judge, judge), (read("mean(wait) <= 3"),), question).plan()
+    return Search(axis, cast(Judge, judge), (read("mean(wait) <= 3"),), question).plan()
 
 
 def test_a_rate_is_as_near_to_what_fails_as_the_resolution() -> None:
@@ -252,11 +256,11 @@ def test_the_last_seed_is_followed_by_the_first() -> None:
 def test_rates_of_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     """A threshold of 3: steps of 0.01, half a percent of it rounded down, from the threshold or from the most."""
     known = SimpleNamespace(threshold=Estimate(3.0, 2.9, 3.1))
-    monkeypatch.setattr(plan, "sampled_threshold", lambda *_, **__: known)
-    free, bounded = (_axis(AskPlan.of(MODEL, vary="rate", most=most), Context()) for most in (None, 2.5))
+    monkeypatch.setattr(axes, "sampled_threshold", lambda *_, **__: known)
+    free, bounded = (axis_of(AskPlan.of(MODEL, vary="rate", most=most), None, Context()) for most in (None, 2.5))
     assert (free.value(0), free.value(1), free.last, free.first_why) == (3.0, 2.99, 299, "the threshold is 3")
     assert (bounded.value(0), bounded.last, bounded.first_why) == (2.5, 249, "most is 2.5")
     assert free.limit == "rate 0.01"
     with pytest.raises(UsageError, match=r"most 0\.001: must be at least 0\.01, the first rate that is tried"):
-        _axis(AskPlan.of(MODEL, vary="rate", most=0.001), Context())
-    assert _axis(AskPlan.of(MODEL, vary="rate", resolution=0.1), Context()).value(1) == pytest.approx(2.9)
+        axis_of(AskPlan.of(MODEL, vary="rate", most=0.001), None, Context())
+    assert axis_of(AskPlan.of(MODEL, vary="rate", resolution=0.1), None, Context()).value(1) == pytest.approx(2.9)

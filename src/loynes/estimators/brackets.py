@@ -75,7 +75,7 @@ def hulls(model: Model) -> list[str]:
     """The metrics that are not bracketed while chains are apart, by name."""
     if model.plain or model.order == "fcfs":
         return []
-    return ["hol_loss", *(f"{kind}.hol_loss" for kind in model.kinds if model.resources)]
+    return ["hol_loss", *(f"{kind}.hol_loss" for kind in model.kinds if model.by_resource)]
 
 
 def loss_columns(model: Model, needs: Needs, sides: Sides) -> tuple[Array, Array] | None:

@@ -15,6 +15,7 @@ only up to its bin, so that both ends are moved to the outer edges of their bins
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -148,6 +149,19 @@ class _Histogram:
         self.zero = tally.none / tally.looks[:, None]
         self.mass[:, :, 0] -= self.zero
 
+    @functools.cached_property
+    def pooled(self) -> tuple[Array, Array]:
+        """Zero waits by [need] and the others by [need, bin], over all replicas."""
+        return self.zero.mean(axis=0), self.mass.mean(axis=0)
+
+    def mixed(self, weight: Array, first: int = 0) -> Array:
+        """Of a mixture of needs, by [replica, bin] from a bin on."""
+        (needs,) = np.nonzero(weight)
+        if len(needs) == 1:
+            # A class has one need: looking at all of them would make many classes cost as much as their square.
+            return np.asarray(self.mass[:, needs[0], first:] * weight[needs[0]])
+        return np.asarray(np.einsum("rkb,k->rb", self.mass[:, :, first:], weight))
+
 
 class _Waits:
     def __init__(
@@ -164,6 +178,7 @@ class _Waits:
         self.histogram, self.confidence, self.quickly = histogram, confidence, False
         self.regression = regression
         self._known: dict[bytes, Waits] = {}
+        self._known_tails: dict[tuple[bytes, tuple[float, ...]], dict[float, Estimate]] = {}
         self.responses: _Waits | None = None  # seen, where they do not follow from waits and services apart
 
     def spread(self, weight: Array) -> Spread:
@@ -220,14 +235,20 @@ class _Waits:
         """P(wait > x): part of x's own bin for the estimate, none of it for the low end, all of it for the high end."""
         h = self.histogram
         at = self._bin_of(x)
-        mass = np.einsum("rkb,k->rb", h.mass[:, :, at:], weight)
+        mass = h.mixed(weight, at)
         return self._beyond(x, at, mass[:, 0], mass[:, 1:].sum(axis=1))
 
     def tails(self, weight: Array, grid: tuple[float, ...]) -> dict[float, Estimate]:
-        """P(wait > x) over a grid."""
-        mass = np.einsum("rkb,k->rb", self.histogram.mass, weight)
-        above = np.cumsum(mass[:, ::-1], axis=1)[:, ::-1] - mass
-        return {x: self._beyond(x, at, mass[:, at], above[:, at]) for x in grid for at in [self._bin_of(x)]}
+        """P(wait > x) over a grid; the same for all classes of a need."""
+        key = weight.tobytes(), grid
+        if key not in self._known_tails:
+            mass = self.histogram.mixed(weight)
+            above = np.cumsum(mass[:, ::-1], axis=1)[:, ::-1] - mass
+            places = [self._bin_of(x) for x in grid]
+            self._known_tails[key] = {
+                x: self._beyond(x, at, mass[:, at], above[:, at]) for x, at in zip(grid, places, strict=True)
+            }
+        return self._known_tails[key]
 
     def _bin_of(self, x: float) -> int:
         high = self.histogram.high
@@ -252,7 +273,7 @@ class _Waits:
     def _wait_percentiles(self, weight: Array) -> list[Estimate]:
         h = self.histogram
         zero = h.zero @ weight
-        cumulative = np.cumsum(np.einsum("rkb,k->rb", h.mass, weight), axis=1) + zero[:, None]
+        cumulative = np.cumsum(h.mixed(weight), axis=1) + zero[:, None]
         plain = cumulative.mean(axis=0)
         percentiles = []
         for q in self.wanted.quantiles:
@@ -289,7 +310,10 @@ class _Waits:
     def _response_percentiles(self, model: Model, share: dict[int, float]) -> list[Estimate]:
         """A job's service does not depend on its wait, so P(response <= x) = E[F(x - wait)] with the law's own F."""
         h = self.histogram
-        parts = [(p, int(self.needs.of_class[i]), model.classes[i].service) for i, p in share.items()]
+        # Of thousands of needs, a class has one.
+        own, place = np.unique([int(self.needs.of_class[i]) for i in share], return_inverse=True)
+        services = [(p, model.classes[i].service) for i, p in share.items()]
+        parts = [(p, int(k), law) for k, (p, law) in zip(place.ravel(), services, strict=True)]
 
         def pooled(x: float, at: Array, zero: Array, mass: Array) -> float:
             return math.fsum(p * (zero[k] * law.cdf(x) + mass[k] @ law.cdf(x - at)) for p, k, law in parts)
@@ -297,15 +321,15 @@ class _Waits:
         def replicas(x: float) -> Array:
             total = np.zeros(len(h.zero))
             for p, k, law in parts:
-                total += p * (h.zero[:, k] * law.cdf(x) + h.mass[:, k] @ law.cdf(x - h.middle))
+                total += p * (h.zero[:, own[k]] * law.cdf(x) + h.mass[:, own[k]] @ law.cdf(x - h.middle))
             return total
 
-        plain = h.zero.mean(axis=0), h.mass.mean(axis=0)
+        plain = tuple(whole[own] for whole in h.pooled)
         percentiles = []
         for q in self.wanted.quantiles:
             seen = replicas(_solve(lambda x: pooled(x, h.middle, *plain), q))
             above, below = self._halves(seen, q)
-            by = {"zero": self.regression.mean(seen, h.zero), "mass": self.regression.mean(seen, h.mass)}
+            by = {"zero": self.regression.mean(seen, h.zero[:, own]), "mass": self.regression.mean(seen, h.mass[:, own])}
             centre = _solve(partial(pooled, at=h.middle, **by), q)
             percentiles.append(
                 Estimate(

@@ -16,8 +16,11 @@ from loynes.results.records.evaluation import Evaluation
 from loynes.results.tails import Tails
 
 if TYPE_CHECKING:
+    from loynes.estimators.measures import Wanted
     from loynes.questions.answering.evaluating import Outcome
     from loynes.questions.answering.methods import Methods
+    from loynes.questions.answering.objectives import Objective
+    from loynes.questions.answering.orders import Order
 
 Method = Annotated[
     Literal["sandwich", "perfect", "backward", "forward"],
@@ -52,6 +55,10 @@ class Evaluate(Question):
     but for a probability `delta` (1e-9), both with a certificate; where there can be none, they fall back to a lower
     bound and say so. `forward`, chains from empty, and `backward`, the paper's sub-perfect samples, are lower bounds.
 
+    Under another `policy` than fcfs (as `simulate` takes them, with `window`, `threshold`, `option`, `inflation`)
+    nothing is certified: the answer is an estimate, event by event from two starts, empty and loaded, in runs that are
+    made longer until both agree (docs/policies.md). `load` may then be above 1: other policies may take more.
+
     Sandwich and forward: `replicas` independent chains (128, fewer where they are dear, as many as fill a GPU), each
     burned in for `burn_in` jobs (by default from a pilot). Backward: samples start `initial_length` jobs ago (long
     enough, by default, to see every class) and double until `confirmations` (1) successive workloads are equal.
@@ -63,11 +70,19 @@ class Evaluate(Question):
         "loynes evaluate five-class-exponential --load 0.75",
         "loynes evaluate mine.toml --rate 1.35 --method backward --samples 10000 --json",
         "loynes evaluate mine.toml --slo 'p95(wait) <= 600' --slo 'utilization <= 0.8'",
+        "loynes evaluate five-class-exponential --load 0.9 --policy easy",
     )
 
     model: LoadedModel
     rate: options.Rate = None
     load: options.Load = None
+    policy: options.PolicyOption = "fcfs"
+    window: options.Window = None
+    threshold: options.SwapThreshold = None
+    age: options.Age = None
+    cycle: options.Cycle = None
+    option: options.OwnOption = None
+    inflation: options.Inflation = 1.0
     method: Method = "sandwich"
     precision: options.Precision = 0.01
     samples: options.Samples = None
@@ -95,11 +110,15 @@ class Evaluate(Question):
         return self
 
     def answer(self, context: Context) -> Evaluation:
+        from loynes.estimators.measures import Wanted
         from loynes.questions.answering.judging import asked_of, judged, with_percentiles, with_tails
+        from loynes.questions.answering.under_policy import other_order
 
         objectives = asked_of(self.slo, [c.label for c in self.model.classes], self.model.time_unit)
         more = {"exceeds": with_tails(self.exceeds, objectives)}
         more |= {"percentiles": with_percentiles(self.percentiles, objectives)}
+        if (order := other_order(self)) is not None:
+            return self._under(order, Wanted(more["exceeds"], more["percentiles"]), objectives, context)
         found = evaluated(self.model_copy(update=more) if objectives else self, context, brackets=True)
         result = replace(found.result, tails=Tails.of(found.outcome.measures.tails))
         if not objectives:
@@ -107,6 +126,21 @@ class Evaluate(Question):
         lower = "" if result.certificate is not None else "waits are known from below only"
         unbounded = result.details.get("hulls", ())
         return replace(result, objectives=judged(objectives, result, lower=lower, unbounded=unbounded))
+
+    def _under(self, order: Order, wanted: Wanted, objectives: tuple[Objective, ...], context: Context) -> Evaluation:
+        """Under another policy than first come, first served."""
+        from loynes.questions.answering.judging import judged
+        from loynes.questions.answering.under_policy import evaluated_under, refuse_recurrence
+
+        refuse_recurrence(
+            order.policy, method=None if self.method == "sandwich" else self.method,
+            backend=self.backend if self.backend.startswith("cuda") else None,
+        )  # fmt: skip
+        shared = ("rate", "load", "precision", "samples", "replicas", "burn_in", "confidence", "max_jobs", "seed")
+        asked = {name: getattr(self, name) for name in shared}
+        result = evaluated_under(self.model, order, wanted=wanted, context=context, **asked)
+        unsettled = "" if result.details["starts"]["agree"] else "the two starts do not agree"
+        return replace(result, objectives=judged(objectives, result, unsettled=unsettled)) if objectives else result
 
 
 class Evaluated(NamedTuple):

@@ -24,6 +24,7 @@ from loynes.questions.asking.question import LoadedModel, Question
 from loynes.results.records.simulation import Simulation
 
 if TYPE_CHECKING:
+    from loynes.estimators.measures import Wanted
     from loynes.kernels.events.engine import ReplicaRecord
     from loynes.questions.answering.orders import Order
 
@@ -55,9 +56,9 @@ class Simulate(Question):
 
     `policy` is a name (`loynes policies` lists them), a file of your own that registers one (.py), or a function
     f(floor, option). Policies that believe in run times guess them `inflation` times too long; smash takes a `window`,
-    quick-swap a `threshold`, a policy of your own its `option`. The jobs are those of the recurrence: same seed, same
-    arrivals, needs and services. `load` is a fraction of the threshold of first come, first served; other policies may
-    take more.
+    quick-swap a `threshold`, first-fit-ageing an `age`, msr a `cycle`, a policy of your own its `option`. The jobs are
+    those of the recurrence: same seed, same arrivals, needs and services. `load` is a fraction of the threshold of
+    first come, first served; other policies may take more.
 
     Replicas start `empty`; or `stationary`, in states that are perfect samples under first come, first served, running
     jobs and the line; or with the workloads of a file that `sample` wrote, which servers are busy with while nobody is
@@ -100,6 +101,8 @@ class Simulate(Question):
     ] = ()
     window: options.Window = None
     threshold: options.SwapThreshold = None
+    age: options.Age = None
+    cycle: options.Cycle = None
     option: options.OwnOption = None
     inflation: options.Inflation = 1.0
     jobs: options.EventJobs = None
@@ -122,28 +125,34 @@ class Simulate(Question):
     confidence: options.Confidence = 0.99
     time: options.TimeBudget = None
 
-    def answer(self, context: Context) -> Simulation:
-        from loynes.questions.answering.judging import asked_of, judged
+    @property
+    def by_events(self) -> bool:
+        return True
 
-        objectives = asked_of(self.slo, [c.label for c in self.model.classes], self.model.time_unit, tails=False)
-        result, unended = self._simulated(context)
+    def answer(self, context: Context) -> Simulation:
+        from loynes.estimators.measures import Wanted
+        from loynes.questions.answering.judging import asked_of, judged, with_percentiles, with_tails
+
+        objectives = asked_of(self.slo, [c.label for c in self.model.classes], self.model.time_unit)
+        wanted = Wanted(with_tails((), objectives), with_percentiles(self.percentiles, objectives), tails=True)
+        result, unended = self._simulated(context, wanted)
         lower = "jobs that had not ended are left out" if unended else ""
         return replace(result, objectives=judged(objectives, result, lower=lower)) if objectives else result
 
-    def _simulated(self, context: Context) -> tuple[Simulation, bool]:
+    def _simulated(self, context: Context, wanted: Wanted) -> tuple[Simulation, bool]:
         """The result, but for its objectives, and whether some jobs had not ended."""
         from loynes.estimators.events import SOON, mean_wait
-        from loynes.estimators.measures import Wanted
         from loynes.questions.answering.ending import cut_short
         from loynes.questions.answering.events import BURNED_IN, event_task, run_until, simulation_of, unended_jobs
-        from loynes.questions.answering.orders import check_order, order_of
+        from loynes.questions.answering.nodes import beside, check_start
+        from loynes.questions.answering.orders import check_order, numbers_of, order_of
         from loynes.questions.answering.scenario import changes_of
 
-        options = {"window": self.window, "threshold": self.threshold, "option": self.option}
-        order = order_of(self.policy, options, self.inflation)
+        order = order_of(self.policy, numbers_of(self), self.inflation)
         moments, horizon = self._moments()
         model = self.model
         warnings = check_order(model, order)
+        check_start(model, self.start)
         if horizon is None and model.scenario:
             raise UsageError("the model has a scenario: say until when to follow it, --horizon T")
         if horizon is not None and (self.jobs is not None or self.burn_in is not None):
@@ -182,8 +191,11 @@ class Simulate(Question):
         result = simulation_of(
             model, judged.rate, order, replicas, self.confidence, seed=self.seed, start=self.start, horizon=horizon,
             moments=moments, burn_in=burn_in, warnings=warnings + remarks + unended,
-            wanted=Wanted((), self.percentiles, tails=True),
+            wanted=wanted,
         )  # fmt: skip
+        if model.nodes is not None and horizon is None and not stopped:
+            pooled = beside(model, judged.rate, order, events, replicas, self.confidence, context)
+            result = replace(result, pooled=pooled)
         return result, bool(unended)
 
     def _more(self, replicas: list[ReplicaRecord]) -> int:
@@ -217,35 +229,27 @@ class Simulate(Question):
             return {}, judged.warnings
         if self.start != "stationary":
             return {"workload": _read_workloads(Path(self.start), self.model, numbers)}, judged.warnings
-        from loynes.inputs.tables import job_table
-        from loynes.questions.answering.independent_samples import DELTA
-        from loynes.stationary.backward import backward_samples
-        from loynes.stationary.certificate import Certificate
-        from loynes.stationary.majorant import certify
-        from loynes.stationary.perfect import perfect_samples, within_reach
+        from loynes.questions.answering.starts import stationary_history
 
         if math.isnan(judged.threshold.estimate):
             steady = self.model.model_copy(update={"scenario": None})
             judged = judged_rate(steady, judged.rate, None, seed=self.seed, context=context)
-        table, warnings, seed = job_table(self.model, judged.rate), judged.warnings, self.seed
-        certificate = certify(self.model, judged.rate, judged.threshold, seed=seed, max_jobs=None, context=context)
-        ways: dict[str, Any] = {"seed": seed, "first": int(numbers[0]), "engine": context.engine}
-        certificate = within_reach(self.model, table, certificate, DELTA)
-        if isinstance(certificate, Certificate):
-            batches = perfect_samples(self.model, table, certificate, len(numbers), delta=DELTA, **ways)
-        else:
-            batches = backward_samples(table, len(numbers), **ways)
-            why = certificate.why
-            warnings += (f"no certificate, replicas start from backward samples, which are lower bounds: {why}",)
-        return {"history": np.concatenate([batch.length for batch in batches])}, warnings
+        begun = stationary_history(
+            self.model, judged.rate, judged.threshold, numbers, seed=self.seed, context=context
+        )  # fmt: skip
+        warnings = judged.warnings
+        if begun.why:
+            warnings += (f"no certificate, replicas start from backward samples, which are lower bounds: {begun.why}",)
+        return {"history": begun.length}, warnings
 
 
 def event_rate(
     model: Model, order: Order, rate: float | None, load: float | None, *, judged: bool, seed: int, context: Context
 ) -> JudgedRate:
     """Other policies may take more than first come, first served; none, if the rate is judged, more than the ideal."""
-    steady = model.model_copy(update={"scenario": None})
-    strict = order.policy == "fcfs" and judged
+    steady = model.pooled.model_copy(update={"scenario": None})
+    # In order of arrival nobody starts earlier on nodes than on the pooled cluster, whose threshold is known.
+    strict = order.policy == "fcfs" and judged and not model.has_rules
     if load is not None and rate is None and not strict:
         # A load of any size is a multiple of the threshold, which is asked for at a load below 1.
         threshold = judged_rate(steady, None, min(load, 0.9), seed=seed, context=context).threshold

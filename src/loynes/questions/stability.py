@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -12,6 +12,9 @@ from loynes.questions.asking.ask import Ask
 from loynes.questions.asking.options import Option
 from loynes.questions.asking.question import LoadedModel, Question
 from loynes.results.records.threshold import Threshold
+
+if TYPE_CHECKING:
+    from loynes.questions.answering.orders import Order
 
 
 class Stability(Question):
@@ -23,10 +26,16 @@ class Stability(Question):
     when two successive estimates agree to the precision. Disciplines: `fcfs`, strictly in turn, on the servers that are
     free first; `random` (random assignment) picks them blindly; `reserving` lets jobs behind a blocked one start on
     servers that it does not take (see docs/resources.md). By default the model's own, `fcfs` unless it says otherwise.
+
+    Under another `policy` than fcfs (as `simulate` takes them, with `window`, `threshold`, `option`, `inflation`)
+    nothing bounds the limit: it is estimated from runs that are given more than can be carried (docs/policies.md).
     """
 
     command: ClassVar[str] = "stability"
-    examples: ClassVar[tuple[str, ...]] = ("loynes stability five-class-pareto --precision 0.001",)
+    examples: ClassVar[tuple[str, ...]] = (
+        "loynes stability five-class-pareto --precision 0.001",
+        "loynes stability five-class-exponential --policy easy",
+    )
 
     model: LoadedModel
     precision: Annotated[float, Field(gt=0, lt=1), Option("Relative width of the bracket to reach.")] = 0.005
@@ -37,6 +46,13 @@ class Stability(Question):
             "auto|bracket|regenerative|doubling",
         ),
     ] = "auto"
+    policy: options.PolicyOption = "fcfs"
+    window: options.Window = None
+    threshold: options.SwapThreshold = None
+    age: options.Age = None
+    cycle: options.Cycle = None
+    option: options.OwnOption = None
+    inflation: options.Inflation = 1.0
     discipline: options.Discipline = None
     replicas: Annotated[
         int | None, Field(ge=2, le=100_000), Option("Independent piles.", default="by the number of classes")
@@ -49,7 +65,10 @@ class Stability(Question):
 
     def answer(self, context: Context) -> Threshold:
         from loynes.questions.answering.thresholds import sampled_threshold
+        from loynes.questions.answering.under_policy import other_order
 
+        if (order := other_order(self)) is not None:
+            return self._under(order, context)
         return sampled_threshold(
             self.model,
             precision=self.precision,
@@ -59,6 +78,55 @@ class Stability(Question):
             max_jobs=self.max_jobs,
             seed=self.seed,
             context=context,
+        )
+
+    def _under(self, order: Order, context: Context) -> Threshold:
+        """What another policy than first come, first served seems to carry."""
+        from loynes.estimate import Estimate
+        from loynes.questions.answering.ending import after, allow
+        from loynes.questions.answering.limits import SOURCE, carried
+        from loynes.questions.answering.orders import check_order
+        from loynes.questions.answering.under_policy import refuse_recurrence
+
+        model = self.model
+        warnings = check_order(model, order)
+        refuse_recurrence(
+            order.policy, method=None if self.method == "auto" else self.method,
+            backend=self.backend if self.backend.startswith("cuda") else None,
+        )  # fmt: skip
+        found = carried(
+            model.model_copy(update={"scenario": None}), order, precision=self.precision, confidence=self.confidence,
+            replicas=self.replicas, max_jobs=self.max_jobs, seed=self.seed, context=context,
+        )  # fmt: skip
+        width = 2.0 * found.rate.relative
+        if found.by:
+            warnings += (
+                f"stopped{after(found.by, found.jobs, context.deadline)} with an interval of relative width "
+                f"{width:.2g}, above the precision {self.precision:g}; {allow(found.by)}",
+            )
+        if model.highest_moment < 2:
+            warnings += ("a service has no finite variance, so the interval's confidence cannot be trusted",)
+        ends = (found.rate.estimate, found.rate.high, found.rate.low)
+        idle = {
+            kind: Estimate(*(units - rate * work for rate in ends)).within(0.0, units)
+            for kind, units, work in zip(model.kinds, model.units, model.works, strict=True)
+        }
+        return Threshold(
+            model=model,
+            threshold=found.rate,
+            ideal=model.ideal,
+            hol_loss_saturated=idle[model.kinds[model.bottleneck]],
+            resources=idle if model.resources else {},
+            discipline=order.policy,
+            method=SOURCE,
+            confidence=self.confidence,
+            replicas=found.replicas,
+            variance_reduction=1.0,
+            jobs=found.jobs,
+            seed=self.seed,
+            backend="cpu",
+            stopped={"by": found.by, "precision": width} if found.by else {},
+            warnings=warnings,
         )
 
 

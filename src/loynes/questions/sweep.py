@@ -29,8 +29,8 @@ MOST_POINTS = 10_000
 # To weigh points by: jobs of what is done besides observing; most that are observed; a threshold over the ideal rate.
 BESIDES, MOST_JOBS, NEAR = 3e6, 4e9, 0.9
 # The options that every point's own question has.
-SHARED = ("method", "precision", "samples", "exceeds", "percentiles", "confidence", "replicas", "max_jobs", "seed",
-          "backend")  # fmt: skip
+SHARED = ("policy", "window", "threshold", "age", "cycle", "option", "inflation", "method", "precision", "samples",
+          "exceeds", "percentiles", "confidence", "replicas", "max_jobs", "seed", "backend")  # fmt: skip
 
 
 class AskSweep(Question):
@@ -41,13 +41,15 @@ class AskSweep(Question):
     lists, or texts as on the command line ("0.1:0.95:0.05", "1,2,5"). The same seed at every point means the same jobs
     as far as models have them in common, so that differences between points are smaller than their intervals say.
     A point that is unstable has no result, and says why. Points share a `time` (seconds, or "30s") by how much work
-    they are, and say what they reached. In a run folder every point is a run of its own.
+    they are, and say what they reached. In a run folder every point is a run of its own. Under another `policy` than
+    fcfs every point is an estimate, as `evaluate` gives it, and a load is that of fcfs and may be above 1.
     """
 
     command: ClassVar[str] = "sweep"
     for_log: ClassVar[str] = "sweep_log"
     examples: ClassVar[tuple[str, ...]] = (
         "loynes sweep five-class-exponential --loads 0.1:0.9:0.2",
+        "loynes sweep five-class-exponential --policy easy --loads 0.7:1.1:0.1",
         "loynes sweep mine.toml --rates 1,1.2,1.4 --vary classes.T15.service.mean=5,10 -o sweep.csv",
     )
 
@@ -59,6 +61,13 @@ class AskSweep(Question):
         BeforeValidator(axes_of),
         Option("Change the model: servers=16:32:4. Repeatable.", "PATH=VALUES", written="pairs"),
     ] = Field(default_factory=dict)
+    policy: options.PolicyOption = "fcfs"
+    window: options.Window = None
+    threshold: options.SwapThreshold = None
+    age: options.Age = None
+    cycle: options.Cycle = None
+    option: options.OwnOption = None
+    inflation: options.Inflation = 1.0
     method: Method = "sandwich"
     precision: Annotated[
         float, Field(gt=0, lt=1), Option("Relative half-width of the overall mean wait to reach at every point.")
@@ -74,7 +83,14 @@ class AskSweep(Question):
     max_jobs: options.MaxJobs = None
     time: options.TimeBudget = None
 
+    @property
+    def by_events(self) -> bool:
+        return True  # what is varied is of the model as it is; every point says what it leaves out
+
     def answer(self, context: Context) -> Sweep:
+        from loynes.questions.answering.orders import check_order
+        from loynes.questions.answering.under_policy import other_order
+
         if self.loads is not None and self.rates is not None:
             raise UsageError("give loads or rates, not both")
         axes: dict[str, tuple[Any, ...]] = dict(self.vary)
@@ -86,6 +102,9 @@ class AskSweep(Question):
         configs = [dict(zip(axes, chosen, strict=True)) for chosen in itertools.product(*axes.values())]
         # Every model is made before anything runs: a wrong path or value is refused at once.
         models = [load(self.model, [f"{path}={config[path]}" for path in self.vary]) for config in configs]
+        if (order := other_order(self)) is not None:
+            for model in models:
+                check_order(model, order)
         weights = [self._weight(config, model) for config, model in zip(configs, models, strict=True)]
         points, steps, then = [], Steps(context), sum(weights)
         for number, (config, model) in enumerate(zip(configs, models, strict=True)):
@@ -109,7 +128,7 @@ class AskSweep(Question):
             return float(self.samples)
         rate = config.get("rate", model.rate or 0.0)
         load = float(config["load"] if "load" in config else rate / (NEAR * model.ideal))
-        away = max(1.0 - load, 0.01)
+        away = max(1.0 - load, 0.01) if self.policy == "fcfs" else 0.5
         return BESIDES + min(model.servers / (self.precision * away) ** 2, self.max_jobs or MOST_JOBS)
 
     def _point(self, number: int, config: dict[str, Any], model: Model, context: Context) -> Point:

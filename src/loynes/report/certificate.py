@@ -26,9 +26,19 @@ PERFECT = (
     "Every sample was followed from the past until a chain started empty and one started above the long-run workload "
     "had met. What “above” rests on is the certificate."
 )
+TWO_STARTS = (
+    "Under this policy nothing bounds waits: they are estimates, event by event. Pairs of runs had the same jobs, one "
+    "from an empty cluster and one from a loaded one, and were made longer until both gave the same within their "
+    "intervals; every interval here holds those of both."
+)
 ASSUMED = (
     "Assumed: services have {moments}, which their laws say; and a Student bound for the mean of "
     "exp(theta Y) over independent blocks holds, which is sure to {sure:.6f}."
+)
+START_TERMS = (
+    "Where all runs began without a job.",
+    "Where all runs began with jobs in line or at work.",
+    "What the beginning still does to the answer, pair by pair on the same jobs.",
 )
 TAILS = (1e-2, 1e-3, 1e-4, 1e-6)
 
@@ -39,6 +49,16 @@ def explained(certificate: Certificate | None, why: str, method: str, time_unit:
         why = why or "the method used does not give one"
         return Sure([f"There is no certificate: {why}.", LOWER, *more])
     return Sure([PERFECT if method == "perfect" else BOUNDED, *more], terms(certificate, time_unit))
+
+
+def estimated(evaluation: Evaluation) -> Sure:
+    """Of an evaluation under a policy."""
+    starts = evaluation.details["starts"]
+    apart = "The two agree." if starts["agree"] else "The two do not agree: the numbers may be far off."
+    rows = [(str(term), str(value), meaning) for (term, value), meaning in
+            zip(evaluation.starts_summary.rows[1:4], START_TERMS, strict=True)]  # fmt: skip
+    loaded = f"The loaded start: {starts['loaded_is']}."
+    return Sure([TWO_STARTS, apart, loaded, intervals(evaluation.confidence, evaluation.replicas)], rows)
 
 
 def terms(certificate: Certificate, time_unit: str | None) -> list[tuple[str, str, str]]:
@@ -101,6 +121,10 @@ def of_several(evaluations: list[Evaluation]) -> Sure:
     """Of the evaluations that a sweep, a plan or a comparison is made of."""
     if not evaluations:
         return Sure(["Nothing was evaluated."])
+    if all(one.is_estimate for one in evaluations):
+        agree = sum(one.details["starts"]["agree"] for one in evaluations)
+        share = f"In {agree} of {count(len(evaluations), 'evaluation')} shown the two starts agree."
+        return Sure([TWO_STARTS, share, intervals(evaluations[0].confidence, evaluations[0].replicas)])
     certified = [one.certificate for one in evaluations if one.certificate is not None]
     every = len(certified) == len(evaluations)
     share = "Every evaluation has" if every else f"{len(certified)} of {len(evaluations)} evaluations have"

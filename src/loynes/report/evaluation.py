@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from loynes.report.certificate import explained
+from loynes.report.certificate import estimated, explained
 from loynes.report.content import Content, Grid, Tile, page_for
 from loynes.report.objectives import objective_grids, verdicts
 from loynes.report.waits import cluster_facts, extremes, how_of, intervals, losses, typical, unit_note, wait_tiles
@@ -18,15 +18,26 @@ WITHOUT_VARIANCE = (
     "of means; the intervals of mean waits and responses, of jobs waiting and in the system, and of losses to blocking "
     "are wide brackets."
 )
+STANDING = {
+    "certified": [],
+    "lower bound": ["There is no certificate, so these are lower bounds: the truth may be higher."],
+    "estimate": ["These are estimates from simulated runs: nothing certifies them."],
+}
 
 
 @page_for(Evaluation)
 def content(result: Evaluation) -> Content:
-    limit = f"limit: {rates(result.time_unit, 4)(result.threshold.estimate)}"
+    limit = (
+        f"{'fcfs can take' if result.is_estimate else 'limit:'} {rates(result.time_unit, 4)(result.threshold.estimate)}"
+    )
     return Content(
         kind="evaluate",
         title=f"{result.model.label}: how long jobs wait",
-        facts=[*cluster_facts(result.model), f"rate {result.rate_words(result.rate)}", f"load {percent(result.load)}"],
+        facts=[
+            *cluster_facts(result.model, result.policy),
+            f"rate {result.rate_words(result.rate)}",
+            f"load {percent(result.load)}",
+        ],
         summary=[*verdicts(result.objectives), *_sentences(result)],
         tiles=[
             *wait_tiles(result, result.system, result.confidence, times(result.time_unit)),
@@ -38,7 +49,9 @@ def content(result: Evaluation) -> Content:
             Grid.of(result.summary, "Waits by class", pinned=1),
             Grid.of(result.system_summary, "The cluster"),
         ],
-        sure=explained(
+        sure=estimated(result)
+        if result.is_estimate
+        else explained(
             result.certificate,
             result.why,
             result.method,
@@ -67,12 +80,12 @@ def _sentences(result: Evaluation) -> list[str]:
     parts = [mean] if math.isfinite(waits.wait.mean.estimate) else []
     if math.isfinite(waits.no_wait.estimate):
         parts.append(f"{percent(waits.no_wait.estimate)} of all jobs start at once")
-    lower = "There is no certificate, so these are lower bounds: the truth may be higher."
+    takes = "it can take" if result.policy == "fcfs" else "first come, first served can take"
     return [
-        f"At {load} of what it can take ({of}), {typical(waits, how)}.",
+        f"At {load} of what {takes} ({of}), {typical(waits, how)}.",
         *([sentence(", and ".join(parts))] if parts else []),
         *extremes(result.classes, how),
         *losses(result.system, units_of(result.model)),
-        *([lower] if result.certificate is None else []),
+        *STANDING[result.standing],
         *unit_note(result),
     ]

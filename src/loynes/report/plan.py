@@ -25,7 +25,7 @@ def content(result: Plan) -> Content:
     return Content(
         kind="plan",
         title=f"{result.model.label}: {what}",
-        facts=[*cluster_facts(result.model)[1:], *rate],
+        facts=[*cluster_facts(result.model, result.policy)[1:], *rate],
         summary=_sentences(result),
         tiles=[
             _answer(result),

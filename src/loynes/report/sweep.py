@@ -24,7 +24,7 @@ def content(result: Sweep) -> Content:
     return Content(
         kind="sweep",
         title=f"{result.model.label}: waits as {listed([in_words(name) for name in result.vary])} {verb}",
-        facts=[*cluster_facts(result.model), count(len(result.points), "point")],
+        facts=[*cluster_facts(result.model, result.policy), count(len(result.points), "point")],
         summary=_sentences(result, answers),
         tiles=_tiles(result, answers),
         charts=charts(result),
@@ -132,8 +132,7 @@ def _grid(result: Sweep) -> Grid:
         metrics = [
             Cell.of(result.in_unit(m.get(answer.overall if m.of == "class" else answer.system), m.unit)) for m in shown
         ]
-        note = "lower bound" if answer.certificate is None else "certified"
-        rows.append([*config, *numbers, *metrics, Cell(note)])
+        rows.append([*config, *numbers, *metrics, Cell(answer.standing)])
     columns = (*map(in_words, result.vary), *rest, *(_head(m) for m in shown), "note")
     return Grid("Every point, all jobs", columns, rows)
 

@@ -21,6 +21,11 @@ CYCLES = (
     "Some jobs need all servers and end everything before them, so the run falls into independent pieces; their "
     "average is the answer, without any bias of where the run began."
 )
+WATCHED = (
+    "Nothing bounds this limit: it was found by watching. At two rates a little beyond it the line never runs out, and "
+    "the servers that are kept busy say how many jobs the policy carries; the limit is where the straight line through "
+    "both meets the rate itself. The interval is that of the runs, extended by a quarter of what the line takes off."
+)
 LIMIT = "above that the line grows without end."
 
 
@@ -31,11 +36,11 @@ def content(result: Threshold) -> Content:
     if result.variance_reduction > 1:
         meaning = "By this factor the known means of the jobs' services narrowed the variance; no bias comes from it."
         terms.append(("variance reduction", about(result.variance_reduction), meaning))
-    why = CYCLES if result.method == "regenerative" else BRACKET
+    why = WATCHED if result.is_estimate else CYCLES if result.method == "regenerative" else BRACKET
     return Content(
         kind="stability",
         title=f"{result.model.label}: how much load it can take",
-        facts=cluster_facts(result.model),
+        facts=cluster_facts(result.model, result.policy),
         summary=sentences(
             result.threshold, result.ideal, kinds, units_of(result.model), result.confidence, result.time_unit
         ),

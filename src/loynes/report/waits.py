@@ -22,9 +22,10 @@ def unit_note(result: Result) -> list[str]:
     return [UNNAMED] if result.time_unit is None else []
 
 
-def cluster_facts(model: Model) -> list[str]:
-    """Servers, classes, and the discipline."""
-    return [_size(units_of(model)), count(len(model.classes), "class", "classes"), ORDERS[model.order]]
+def cluster_facts(model: Model, policy: str = "fcfs") -> list[str]:
+    """Servers, classes, and the discipline, or the policy that takes its place."""
+    order = ORDERS[model.order] if policy == "fcfs" else f"policy {policy}"
+    return [_size(units_of(model)), count(len(model.classes), "class", "classes"), order]
 
 
 def _size(units: Mapping[str, float]) -> str:

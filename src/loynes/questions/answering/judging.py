@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from loynes.errors import UsageError
 from loynes.estimate import Estimate
 from loynes.questions.answering.objectives import HasMeasures, Objective, objectives_of
 from loynes.results.judged import Judged, Met
@@ -15,18 +14,9 @@ STRADDLES = "the bound lies within the interval"
 MET: dict[int, Met] = {1: "yes", -1: "no", 0: "unsure"}
 
 
-def asked_of(
-    texts: Sequence[str], classes: Sequence[str], time_unit: str | None, tails: bool = True
-) -> tuple[Objective, ...]:
-    """The objectives of a question, if it has any; without `tails`, none that needs P(wait > x)."""
-    objectives = objectives_of(texts, classes, time_unit, searched=False) if texts else ()
-    for one in objectives:
-        if one.exceeds and not tails:
-            raise UsageError(
-                f"objective {one.text!r}: an event-driven simulation keeps no P(wait > x); it has mean, p50, p90, p95 "
-                "and p99"
-            )
-    return objectives
+def asked_of(texts: Sequence[str], classes: Sequence[str], time_unit: str | None) -> tuple[Objective, ...]:
+    """The objectives of a question, if it has any."""
+    return objectives_of(texts, classes, time_unit, searched=False) if texts else ()
 
 
 def with_tails(exceeds: Sequence[float], objectives: Sequence[Objective]) -> tuple[float, ...]:
@@ -40,19 +30,27 @@ def with_percentiles(asked: Sequence[float], objectives: Sequence[Objective]) ->
 
 
 def judged(
-    objectives: Sequence[Objective], result: HasMeasures, *, lower: str = "", unbounded: Sequence[str] = ()
+    objectives: Sequence[Objective],
+    result: HasMeasures,
+    *,
+    lower: str = "",
+    unbounded: Sequence[str] = (),
+    unsettled: str = "",
 ) -> tuple[Judged, ...]:
     """Every objective with its value in a result, and whether it is met.
 
     `lower` says why the result is only a lower bound of waits, where it is: then whatever grows with the workload may
-    be larger, and what falls with it smaller. Of metrics that are `unbounded`, the interval need not hold the truth.
+    be larger, and what falls with it smaller. Of metrics that are `unbounded`, the interval need not hold the truth; of
+    none does it where the result is `unsettled`, which says why, so that nothing is then shown to be met.
     """
-    return tuple(_judged(one, one.value(result), lower, unbounded) for one in objectives)
+    return tuple(_judged(one, one.value(result), lower, unbounded, unsettled) for one in objectives)
 
 
-def _judged(objective: Objective, value: Estimate, lower: str, unbounded: Sequence[str]) -> Judged:
+def _judged(objective: Objective, value: Estimate, lower: str, unbounded: Sequence[str], unsettled: str) -> Judged:
     metric, verdict, why = objective.metric, objective.met_by(value), ""
-    if verdict and metric.name in unbounded:
+    if verdict > 0 and unsettled:
+        verdict, why = 0, unsettled
+    elif verdict and metric.name in unbounded:
         verdict, why = 0, "its interval is not proved to hold the truth"
     elif verdict and lower and metric.name not in KNOWN and not _safe(objective, verdict):
         verdict, why = 0, lower

@@ -47,7 +47,7 @@ NO_RATE = "the model has no arrivals.rate; say --rate R (jobs per unit of time) 
 @lru_cache(maxsize=64)
 def cheap_threshold(model: Model) -> tuple[float, str] | None:
     """The exact threshold and where it comes from, if a formula or a small chain gives it at once."""
-    from loynes.markov import closed, saturated
+    from loynes.markov import closed
     from loynes.markov.phases import Stages
     from loynes.markov.states import Blocked, Crews, chain_size
 
@@ -57,6 +57,8 @@ def cheap_threshold(model: Model) -> tuple[float, str] | None:
     stages = Stages.of(model, CHEAP_STATES)
     if isinstance(stages, str) or chain_size(stages) > CHEAP_STATES:
         return None
+    from loynes.markov import saturated
+
     states = Blocked.of(Crews.of(stages))
     return saturated.solve(states).threshold, f"saturated chain of {len(states)} states"
 
@@ -97,7 +99,7 @@ def sampled_threshold(
         threshold=Estimate(*(min(x, model.ideal) for x in vars(outcome.threshold).values())),
         ideal=model.ideal,
         hol_loss_saturated=losses[model.kinds[model.bottleneck]],
-        resources=losses if model.resources else {},
+        resources=losses if model.by_resource else {},
         discipline=model.order,
         method=one.method,
         confidence=confidence,
@@ -239,9 +241,7 @@ def judged_rate(model: Model, rate: float | None, load: float | None, *, seed: i
         return JudgedRate(rate, Estimate.exact(value), f"exact: {source}", warnings)
 
     def sampled(precision: float, max_jobs: float) -> Estimate:
-        max_jobs = usual_jobs(max_jobs, job_table(model, None))
-        part = context.part(0.0, OF_PROGRESS).within(OF_TIME)
-        return sampled_threshold(model, precision=precision, max_jobs=max_jobs, seed=seed, context=part).threshold
+        return _within_reason(model, precision, max_jobs, seed, context)
 
     if rate is None:
         assert load is not None
@@ -259,6 +259,21 @@ def judged_rate(model: Model, rate: float | None, load: float | None, *, seed: i
     if rate >= threshold.low:
         warnings += (f"rate {said(rate)} lies inside the threshold's own uncertainty ({within}): it may be unstable",)
     return JudgedRate(rate, threshold, "sampled", warnings)
+
+
+def _within_reason(model: Model, precision: float, max_jobs: float, seed: int, context: Context) -> Estimate:
+    """The sampled threshold, for a part of a question's work and time."""
+    max_jobs = usual_jobs(max_jobs, job_table(model, None))
+    part = context.part(0.0, OF_PROGRESS).within(OF_TIME)
+    return sampled_threshold(model, precision=precision, max_jobs=max_jobs, seed=seed, context=part).threshold
+
+
+def known_threshold(model: Model, *, seed: int, context: Context) -> tuple[Estimate, str]:
+    """The threshold, whatever rate is asked about, and where it comes from."""
+    known = cheap_threshold(model)
+    if known is not None:
+        return Estimate.exact(known[0]), f"exact: {known[1]}"
+    return _within_reason(model, JUDGED_WITHIN, JUDGED_BY_JOBS, seed, context), "sampled"
 
 
 def stated_rate(model: Model, rate: float | None) -> float:

@@ -107,5 +107,6 @@ def _limits(result: Sweep, vary: tuple[str, ...]) -> tuple[Limit, ...]:
                 continue
             where = tuple(None if n == name or n in RATES else _value(point, n) for n in vary)
             at = 1.0 if name == "load" else point.result.threshold.estimate
-            limits[axis, *where] = Limit(at, "unstable from", axis, None, where)
+            who = "fcfs is unstable from" if point.result.is_estimate else "unstable from"
+            limits[axis, *where] = Limit(at, who, axis, None, where)
     return tuple(limits.values())

@@ -14,6 +14,9 @@ from loynes.results.tables import everyone, figures_of, system_table, tidy_table
 from loynes.results.tails import Tails
 from loynes.stationary.certificate import Certificate
 
+# The mean waits of two starts, by their names in `details`.
+_STARTS = {"empty": "from empty", "loaded": "from loaded", "apart": "of the second, less the first"}
+
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Evaluation(WithObjectives):
@@ -43,14 +46,33 @@ class Evaluation(WithObjectives):
         return self.rate / self.threshold.estimate
 
     @property
+    def policy(self) -> str:
+        """Under which jobs started: fcfs, or another one, event by event."""
+        return str(self.details.get("policy", "fcfs"))
+
+    @property
+    def standing(self) -> str:
+        """What its numbers are: certified, a lower bound, or an estimate."""
+        if "policy" in self.details:
+            return "estimate"
+        return "lower bound" if self.certificate is None else "certified"
+
+    @property
+    def is_estimate(self) -> bool:
+        """Whether nothing bounds it, on either side."""
+        return self.standing == "estimate"
+
+    @property
     def title(self) -> str:
-        order = "" if self.model.order == "fcfs" else f", {self.model.order}"
-        where = f"rate {self.rate_words(self.rate)} ({self.load:.1%} of the threshold)"
+        order = self.policy if self.is_estimate else self.model.order
+        order, of = "" if order == "fcfs" else f", {order}", " of fcfs" if self.is_estimate else ""
+        where = f"rate {self.rate_words(self.rate)} ({self.load:.1%} of the threshold{of})"
         return f"{self.model.label}: waits at {where}{order}"
 
     @property
     def headline(self) -> str:
-        return f"mean wait {self.in_time(self.overall.wait.mean)}, {self.method}"
+        by = f"under {self.policy}, an estimate" if self.is_estimate else self.method
+        return f"mean wait {self.in_time(self.overall.wait.mean)}, {by}"
 
     @property
     def summary(self) -> Table:
@@ -66,6 +88,20 @@ class Evaluation(WithObjectives):
     @property
     def system_summary(self) -> Table:
         return system_table(self.system)
+
+    @property
+    def starts_summary(self) -> Table:
+        """What two starts gave under a policy, and whether they agree."""
+        starts = self.details["starts"]
+        waits = [(f"mean wait {name}", Estimate.from_dict(starts[key])) for key, name in _STARTS.items()]
+        rows = (
+            ("policy", self.policy),
+            *((name, self.in_time(value)) for name, value in waits),
+            ("they agree", "yes" if starts["agree"] else "no"),
+            ("loaded", starts["loaded_is"]),
+            ("jobs of a run, left out before", f"{self.details['observed']}, {self.details['burn_in']}"),
+        )
+        return Table("estimate, from two starts", ("quantity", "value"), rows)
 
     @property
     def certificate_summary(self) -> Table:
@@ -104,10 +140,12 @@ class Evaluation(WithObjectives):
     @property
     def tables(self) -> list[Table]:
         asked = [self.objectives_summary] if self.objectives else []
-        return [self.summary, self.system_summary, self.certificate_summary, *asked]
+        sure = self.starts_summary if self.is_estimate else self.certificate_summary
+        return [self.summary, self.system_summary, sure, *asked]
 
     @property
     def footer(self) -> str:
         sure = how_sure(self.confidence, self.replicas)
-        line = f"{self.method}, {sure}, {self.jobs:.3g} jobs, {self.seconds:.1f} s, seed {self.seed}"
-        return line + (f"\nno certificate: {self.why}" if self.why else "")
+        method = f"estimate, event by event under {self.policy}" if self.is_estimate else self.method
+        line = f"{method}, {sure}, {self.jobs:.3g} jobs, {self.seconds:.1f} s, seed {self.seed}"
+        return line + (f"\nno certificate: {self.why}" if self.why and not self.is_estimate else "")

@@ -65,6 +65,10 @@ class Plan(Result):
         return self.meets.rate
 
     @property
+    def policy(self) -> str:
+        return self.meets.policy
+
+    @property
     def title(self) -> str:
         return f"{self.model.label}: plan"
 
@@ -74,7 +78,9 @@ class Plan(Result):
 
     @property
     def noun(self) -> str:
-        return {"rate": "rate", "servers": "servers"}.get(self.vary, self.vary.removeprefix("resources."))
+        if self.vary.startswith("nodes."):
+            return f"{self.vary.removeprefix('nodes.')} nodes"
+        return self.vary.removeprefix("resources.")
 
     def named(self, value: float) -> str:
         return f"rate {self.rate_words(value)}" if self.vary == "rate" else f"{value:g} {self.noun}"
@@ -87,7 +93,8 @@ class Plan(Result):
         these = "every objective" if len(self.objectives) > 1 else "the objective"
         head = f"{self.named(self.answer)} {verb} {these}"
         if not self.certified:
-            head += ", as far as a lower bound can tell"
+            estimate = f" under {self.policy} (an estimate)"
+            head += estimate if self.meets.is_estimate else ", as far as a lower bound can tell"
         if self.fails_at is None:
             return f"{head}, and nothing smaller is possible ({self.fails_why}; {sure})"
         not_ = "does not" if self.vary == "rate" else "do not"
@@ -171,4 +178,8 @@ def _value(model: Model, vary: str, rate: float) -> float:
         return rate
     if vary == "servers":
         return float(model.servers)
+    if model.nodes is not None:
+        names = [one.name for one in model.nodes]
+        name = vary.removeprefix("nodes").lstrip(".")
+        return float(model.nodes[names.index(name) if name in names else 0].count)
     return float((model.resources or {})[vary.removeprefix("resources.")])

@@ -42,6 +42,11 @@ class Sweep(Result):
     confidence: float
 
     @property
+    def policy(self) -> str:
+        """Of every point."""
+        return next((point.result.policy for point in self.points if point.result is not None), "fcfs")
+
+    @property
     def title(self) -> str:
         return f"{self.model.label}: sweep"
 
@@ -75,7 +80,7 @@ class Sweep(Result):
             rest = tuple(self.in_rate(result.rate) if name == "rate" else getattr(result, name) for name in self._rest)
             percentiles = (metric(f"wait.{name}").get(result.overall) for name in shown)
             waits = (*(self.in_time(x) for x in (wait.mean, *percentiles)), result.overall.no_wait)
-            method = result.method if result.certificate else f"{result.method}, lower bound"
+            method = result.method if result.certificate else f"{_by(result)}, {result.standing}"
             rows.append((*config, *rest, *waits, system.utilization.estimate, system.hol_loss, method))
         return Table(self.title, columns, tuple(rows), (shown[-1], "utilization", "method", "no wait"))
 
@@ -97,3 +102,7 @@ class Sweep(Result):
         jobs = sum(point.result.jobs for point in self.points if point.result)
         took = f"{jobs:.3g} jobs, {self.seconds:.1f} s, seed {self.seed} at every point"
         return f"{len(self.points)} points, {how_sure(self.confidence)}, {took}"
+
+
+def _by(result: Evaluation) -> str:
+    return result.policy if result.is_estimate else result.method

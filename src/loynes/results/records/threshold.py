@@ -12,8 +12,10 @@ from loynes.results.base import Result, SavedModel, how_sure
 from loynes.results.table import Table
 
 # The rows that are rates.
-RATES = ("threshold", "ideal, without blocking")
+RATES = ("threshold", "ideal, without blocking", "carried, an estimate")
 _LOSS = "hol_loss_saturated"
+# How the method begins where nothing bounds the threshold.
+ESTIMATE = "estimate"
 
 
 def _nested(losses: dict[str, Estimate]) -> dict[str, Any]:
@@ -46,6 +48,16 @@ class Threshold(Result):
     )  # HOL loss in saturation, by resource
 
     @property
+    def is_estimate(self) -> bool:
+        """Whether it was found by watching a policy, and nothing bounds it."""
+        return self.method.startswith(ESTIMATE)
+
+    @property
+    def policy(self) -> str:
+        """Under which jobs start: fcfs, if not in the order of the discipline, or the policy that was watched."""
+        return self.discipline if self.is_estimate else "fcfs"
+
+    @property
     def hol_loss(self) -> Estimate:
         return self.hol_loss_saturated
 
@@ -62,15 +74,17 @@ class Threshold(Result):
 
     @property
     def headline(self) -> str:
-        return f"threshold {self.in_rate(self.threshold)}, {self.max_utilization.estimate:.1%} of the ideal"
+        name = f"{self.policy} seems to carry" if self.is_estimate else "threshold"
+        return f"{name} {self.in_rate(self.threshold)}, {self.max_utilization.estimate:.1%} of the ideal"
 
     @property
     def summary(self) -> Table:
-        lost = {f"{kind} lost when saturated": loss for kind, loss in self.resources.items()}
+        when = "idle at that rate" if self.is_estimate else "lost when saturated"
+        lost = {f"{kind} {when}": loss for kind, loss in self.resources.items()}
         rows: tuple[tuple[str, Estimate], ...] = (
-            (RATES[0], self.threshold),
+            (RATES[2] if self.is_estimate else RATES[0], self.threshold),
             ("largest utilization", self.max_utilization),
-            *(lost or {"servers lost when saturated": self.hol_loss_saturated}).items(),
+            *(lost or {f"servers {when}": self.hol_loss_saturated}).items(),
             (RATES[1], Estimate.exact(self.ideal)),
         )
         cells = tuple(
