@@ -138,7 +138,7 @@ def test_a_regression_s_error_is_the_jackknife_s() -> None:
     regression = Regression(controls)
     found = regression(values)
     assert found.mean() == pytest.approx(_intercept(values, controls), rel=1e-9)
-    assert found.mean() == pytest.approx(regression.weight(values) @ values, rel=1e-9)
+    assert found.mean() == pytest.approx(regression.mean(values, values), rel=1e-9)
     without = np.array([_intercept(np.delete(values, i), np.delete(controls, i, axis=0)) for i in range(40)])
     error = np.sqrt(39 / 40 * np.sum((without - without.mean()) ** 2))
     assert found.std(ddof=1) / np.sqrt(40) == pytest.approx(error, rel=1e-9)
@@ -154,7 +154,7 @@ def test_without_enough_replicas_there_are_fewer_controls() -> None:
     for regression in (Regression(controls[:least]), Regression(None)):
         assert regression.controls == 0
         assert np.array_equal(regression(values[:least]), values[:least])
-        assert regression.weight(values[:least]) @ values[:least] == _approx(values[:least].mean())
+        assert regression.mean(values[:least], values[:least]) == _approx(values[:least].mean())
         assert regression.reduction(values[:least]) == 1.0
 
 
