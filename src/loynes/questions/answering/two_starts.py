@@ -50,6 +50,9 @@ GROWS, SPREAD = 0.8, 4.0
 LOOKS = 100.0
 # A line longer than this is not waited for.
 MOST_PRESENT = 1 << 17
+# Nearer to the threshold of first come, first served its stationary states take too long to sample, as they do where a
+# certificate takes blocks of more jobs than this.
+NEAR, LONGEST_BLOCK = 0.95, 4096
 # Of the time that is left, what the loaded start may take.
 OF_START = 0.3
 # Of a mean service, the wait whose precision is good enough for a smaller one.
@@ -226,10 +229,12 @@ def _loaded(
 ) -> tuple[History, str]:
     """The loaded start of every pair, and what it is."""
     numbers: Ints = np.arange(count)
-    if rate < threshold.low:
+    if rate < NEAR * threshold.low:
         try:
             part = context.part(0.0, 0.0, "loaded start").within(OF_START)
-            begun = stationary_history(model, rate, threshold, numbers, seed=seed, context=part)
+            begun = stationary_history(
+                model, rate, threshold, numbers, seed=seed, context=part, longest_block=LONGEST_BLOCK
+            )
             return begun, f"stationary under fcfs{' (backward samples)' if begun.why else ''}"
         except Stopped:
             context.deadline.check()
