@@ -32,7 +32,7 @@ service = { law = "exponential", mean = 1 }
 """
 POOLED = TEXT.replace('[[nodes]]\nname = "gpu"\ncount = 4\nhas = {', "resources = {").replace(
     'gpu = 8, memory = "512 GB"', 'gpu = 32, memory = "2048 GB"'
-)  # noqa: E501
+)
 SMALL = ("--jobs", "2000", "--replicas", "4", "-q")
 
 
@@ -175,7 +175,7 @@ def test_replay_on_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         TEXT.replace("count = 4", "count = 2")
         .replace('gpu = 8, memory = "512 GB"', "gpu = 8")
         .replace(', memory = "32 GB"', "")
-    )  # noqa: E501
+    )
     both = answer(capsys, *line, "--nodes-of", str(tmp_path / "two.toml"))
     assert both["details"]["nodes"] == ["2 gpu nodes of gpu 8"]
     for wrong, said in (
