@@ -74,7 +74,8 @@ def models(
 
 
 @app.command(
-    epilog="Examples:\n\nloynes init\n\nloynes init nodes.toml --nodes\n\nloynes init team.toml --from team.csv --servers 64\n\n"
+    epilog="Examples:\n\nloynes init\n\nloynes init nodes.toml --nodes\n\n"
+    "loynes init team.toml --from team.csv --servers 64\n\n"
     "A table has a line for each kind of job: name, need, share (or jobs per day), mean duration (min), cv."
 )
 def init(

@@ -74,7 +74,7 @@ NEXT_CLASS = "".join(line for line in FIRST_CLASS.splitlines(keepends=True) if n
 
 
 NODES = """\
-# A cluster of nodes and its jobs, for loynes. What follows a # is a comment. Is the file right, and what does it ask for?
+# A cluster of nodes and its jobs, for loynes. What follows a # is a comment. Is the file right, what does it ask for?
 #     loynes check {path}
 # How long do jobs wait, and what do nodes cost beside one pool of all they have?
 #     loynes simulate {path} --policy easy

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from loynes.errors import TraceError, UsageError
 from loynes.execution.context import Context
-from loynes.model.cluster import MOST_SERVERS
+from loynes.model.sizes import MOST_SERVERS
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask
 from loynes.questions.asking.logs import (
