@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from loynes.errors import TraceError, UsageError
 from loynes.execution.context import Context
-from loynes.model.cluster import MOST_SERVERS
+from loynes.model.sizes import MOST_SERVERS
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask
 from loynes.questions.asking.logs import (
@@ -24,6 +24,9 @@ from loynes.questions.asking.options import Option, PolicyOption
 from loynes.results.records.replay import Replay
 from loynes.traces.jobs import NEEDS_NONE
 from loynes.traces.trace import TOO_LARGE, Trace
+
+if TYPE_CHECKING:
+    from loynes.questions.answering.orders import Order
 
 WINDOWS = 24
 MOST_WINDOWS = 100_000
@@ -111,7 +114,7 @@ class AskReplay(AboutLog):
             (on, nodes.details),
         )  # fmt: skip
 
-    def _order(self) -> Any:
+    def _order(self) -> Order:
         from loynes.questions.answering.orders import numbers_of, order_of
 
         return order_of(self.policy, numbers_of(self), 1.0 if self.inflation is None else self.inflation)

@@ -20,7 +20,7 @@ from loynes.kernels.cpu.replay import cheaper_as_runs
 from loynes.kernels.cpu.stretches import run_replay
 from loynes.kernels.events.engine import run_classes, run_jobs
 from loynes.kernels.events.loop import KINDS, WAITING
-from loynes.model.cluster import MOST_SERVERS
+from loynes.model.sizes import MOST_SERVERS
 from loynes.questions.answering.log_nodes import PlacedJobs
 from loynes.questions.answering.orders import Order
 from loynes.results.records.replay import Log, Recorded, Replay, ReplayedClass, Series
