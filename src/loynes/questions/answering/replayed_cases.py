@@ -67,7 +67,7 @@ def _gains(
         return {name: _gain(minus[inside == i]) for i, name in enumerate(names) if (inside == i).any()}
 
     whole = {ALL_JOBS: _gain(minus)} if len(minus) else {}
-    classes = whole | grouped(*replayer.classes(replayer.log))
+    classes = whole | grouped(*replayer.classes(replayer.log, tuple(replayer.question.resources)))
     return classes, {} if by_size is None else grouped(*by_size)
 
 

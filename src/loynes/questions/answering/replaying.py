@@ -18,21 +18,23 @@ from loynes.estimators.measures import ALL_JOBS, Resource, Waits, Wanted
 from loynes.estimators.tails import grid_to, longest_of
 from loynes.kernels.cpu.replay import cheaper_as_runs
 from loynes.kernels.cpu.stretches import run_replay
-from loynes.kernels.events.engine import run_jobs
+from loynes.kernels.events.engine import run_classes, run_jobs
 from loynes.kernels.events.loop import KINDS, WAITING
 from loynes.kernels.events.recorded import slowdowns_of
-from loynes.model.cluster import MOST_SERVERS
+from loynes.model.sizes import MOST_SERVERS
 from loynes.questions.answering.believing import believed_of, check_beliefs
+from loynes.questions.answering.log_nodes import LogNodes, PlacedJobs, placed
 from loynes.questions.answering.orders import Order, PolicyLike, numbers_of, order_of
 from loynes.questions.answering.outages import lost_of, outages_of
 from loynes.questions.asking.replayed import ReplayedLog
 from loynes.results.records.replay import Log, Recorded, Replay, ReplayedClass, Series
+from loynes.results.records.simulation import Pooled
 from loynes.results.tails import Tails
 from loynes.traces.changes import Changes, changed
 from loynes.traces.jobs import NEEDS_NONE
 from loynes.traces.resampling import days_of, resample
 from loynes.traces.sessions import sessions_of
-from loynes.traces.trace import TOO_LARGE, Trace, rows_of
+from loynes.traces.trace import TOO_LARGE, Trace, rows_of, work_of
 from loynes.traces.units import unit_named
 from loynes.traces.words import Bad
 
@@ -49,10 +51,11 @@ ALL = None
 class Replayer:
     """Reads the log of a question once, changes it, and runs it on a cluster under a policy, as often as is asked."""
 
-    def __init__(self, question: ReplayedLog) -> None:
+    def __init__(self, question: ReplayedLog, kinds: tuple[str, ...] = ()) -> None:
+        """kinds: what nodes have some of, where there are nodes."""
         check_beliefs(question)
         self.question = question
-        recorded = question.recorded(tuple(question.resources))
+        recorded = question.recorded(kinds or tuple(question.resources))
         self.source, self.recorded_jobs = recorded.source, recorded.jobs
         if question.resources:
             if question.max_need is not None:
@@ -88,10 +91,10 @@ class Replayer:
         self._names = names
         return replace(log, submit=log.submit - first, origin=origin, begins=log.begins + first, labels=labels)
 
-    def classes(self, jobs: Trace) -> tuple[list[str], Ints]:
+    def classes(self, jobs: Trace, kinds: tuple[str, ...]) -> tuple[list[str], Ints]:
         """Classes of jobs of the log: where it was changed, those that they had before."""
         if CLASS not in jobs.labels:
-            return classes_of(jobs, self.question.classes, tuple(self.question.resources))
+            return classes_of(jobs, self.question.classes, kinds)
         there, code = np.unique(jobs.labels[CLASS], return_inverse=True)
         return [self._names[i] for i in there], code
 
@@ -124,33 +127,68 @@ class Replayer:
 
     def run(self, order: Order, servers: int, windows: int) -> Replay:
         """Exact figures of the jobs that fit so many servers, or the question's resources."""
-        question, units = self.question, self.question.resources
-        jobs, _ = self.fitting(servers)
-        scarce = max(units, key=lambda name: float(jobs.demand[name] @ jobs.service) / units[name], default="")
+        return self._figures(self.fitting(servers)[0], self.question.resources, servers, order, windows)
+
+    def run_on_nodes(self, order: Order, nodes: LogNodes, windows: int) -> Replay:
+        """The same of jobs that are tasks on nodes, event by event whatever the policy; and on the pooled cluster."""
+        question = self.question
+        if question.changes != Changes() or question.outages or question.predict == "last-two":
+            raise UsageError("nodes: changes of the log, outages and predictions are for a cluster without them")
+        on = placed(self.log, nodes)
+        return self._figures(on.jobs, nodes.units, 0, order, windows, (on, nodes.details))
+
+    def _figures(
+        self,
+        jobs: Trace,
+        units: dict[str, int],
+        servers: int,
+        order: Order,
+        windows: int,
+        on_nodes: tuple[PlacedJobs, dict[str, object]] | None = None,
+    ) -> Replay:
+        """Of recorded jobs, all of which fit, on so many servers, or so much of every resource.
+
+        on_nodes: the same jobs as tasks that run on nodes, and these in words.
+        """
+        question = self.question
+        scarce = max(units, key=lambda name: work_of(jobs.demand[name], jobs.service) / units[name], default="")
         if scarce:
             # Tables that have room for one resource show the one that is used most.
             jobs, servers = replace(jobs, need=jobs.demand[scarce], unit=unit_named(scarce)), units[scarce]
         largest = {name: int(jobs.demand[name].max()) for name in units} or {"servers": int(jobs.need.max())}
         lost = lost_of(self.outages, units or {"servers": servers}, largest)
         believed = believed_of(jobs, order, question, question.seed)
+        more = {"beliefs": believed.beliefs, "lost": lost, "seed": question.seed}
+        task = (order, believed.guess, scarce, more)
         if order.policy == "fcfs" and not units and not lost:
             replayed = _in_turn(jobs, servers, windows)
         else:
-            more = {"beliefs": believed.beliefs, "lost": lost, "seed": question.seed}
-            replayed = _by_events(jobs, units or {"": servers}, windows, order, believed.guess, scarce, more)
+            on = None if on_nodes is None else on_nodes[0]
+            replayed = _by_events(jobs, units or {"": servers}, windows, *task, on)
         details = order.details if believed.words is None else order.details | {"believed": believed.words}
         details |= self.notes | ({"outages": [one.label for one in self.outages]} if lost else {})
-        wanted = Wanted((), question.percentiles, tails=True)
-        return _result(self, jobs, servers, order, replayed, details, wanted)
+        result = _result(self, jobs, units, servers, order, replayed, details)
+        if on_nodes is None:
+            return result
+        span = result.span
+        fragmentation = {name: Estimate.exact(one / span) for name, one in replayed.fragmented.items()}
+        other = Estimate.exact(float(_by_events(jobs, units, 1, *task).wait.mean()))
+        return replace(
+            result,
+            system=replace(result.system, fragmentation=fragmentation),
+            details=result.details | on_nodes[1] | {"tasks": on_nodes[0].assumption},
+            pooled=Pooled(other, Estimate.exact(float(replayed.wait.mean()) - other.estimate)),
+        )
 
 
 def _result(
-    replayer: Replayer, jobs: Trace, servers: int, order: Order, replayed: Replayed, details: dict[str, Any],
-    wanted: Wanted,
+    replayer: Replayer, jobs: Trace, units: dict[str, int], servers: int, order: Order, replayed: Replayed,
+    details: dict[str, Any],
 ) -> Replay:  # fmt: skip
     """The result of jobs that were run."""
-    question, units = replayer.question, replayer.question.resources
-    names, code = replayer.classes(jobs)
+    question = replayer.question
+    wanted = Wanted((), question.percentiles, tails=True)
+    names, code = replayer.classes(jobs, tuple(units))
     edges, wait = replayed.edges, replayed.wait
     response, span = wait + jobs.service, float(edges[-1])
     series = (edges[:-1], edges[1:], replayed.busy, replayed.busy / servers, replayed.lost, replayed.waiting)
@@ -211,7 +249,7 @@ def _resources(jobs: Trace, units: dict[str, int], span: float, losses: dict[str
     """Time averages of every resource."""
     found = {}
     for name, count in units.items():
-        busy = float(jobs.demand[name] @ jobs.service) / span
+        busy = work_of(jobs.demand[name], jobs.service) / span
         figures = (busy, busy / count, count - busy, losses[name] / span)
         found[name] = Resource(*map(Estimate.exact, figures))
     return found
@@ -229,6 +267,7 @@ class Replayed:
     waiting: Array
     kernel: str
     losses: dict[str, float] = field(default_factory=dict)  # unit time, by resource
+    fragmented: dict[str, float] = field(default_factory=dict)  # the part of it that is enough, but not on one node
 
 
 def _in_turn(jobs: Trace, servers: int, windows: int) -> Replayed:
@@ -245,20 +284,30 @@ def _in_turn(jobs: Trace, servers: int, windows: int) -> Replayed:
 
 
 def _by_events(
-    jobs: Trace, units: dict[str, int], windows: int, order: Order, guess: Array, scarce: str, more: dict[str, Any]
-) -> Replayed:
+    jobs: Trace, units: dict[str, int], windows: int, order: Order, guess: Array, scarce: str, more: dict[str, Any],
+    on: PlacedJobs | None = None,
+) -> Replayed:  # fmt: skip
     """Any policy; what is lost is what idles while somebody waits. The figures are those of the scarce resource."""
     need = np.array([jobs.demand[name] for name in units]).T if scarce else jobs.need[:, None]
     count = np.array(list(units.values()))
-    task = (count, jobs.submit, need, jobs.service, order.rule, order.option, guess)
-    times, _ = run_jobs(*task, **more)
+
+    def run(edges: Array | None) -> tuple[Array, Array]:
+        if on is None:
+            return run_jobs(count, jobs.submit, need, jobs.service, order.rule, order.option, guess, edges, **more)
+        return run_classes(
+            count, jobs.submit, on.job_class, on.demand, jobs.service, guess, order.rule, order.option, edges,
+            on.layout, **more,
+        )  # fmt: skip
+
+    times, _ = run(None)
     edges = np.linspace(0.0, float((jobs.submit + times[:, 1]).max()), windows + 1)
-    _, sums = run_jobs(*task, edges, **more)
+    _, sums = run(edges)
     mean = sums / np.diff(edges)[:, None]
     lost = {name: KINDS + 2 * k + 1 for k, name in enumerate(units)}
     losses = {name: float(sums[:, column].sum()) for name, column in lost.items()}
     columns = (mean[:, lost[scarce] - 1], mean[:, lost[scarce]], mean[:, WAITING])
-    return Replayed(times[:, 0], losses[scarce], edges, *columns, "events", losses)
+    more = {name: float(sums[:, KINDS + 2 * len(units) + k].sum()) for k, name in enumerate(units)} if on else {}
+    return Replayed(times[:, 0], losses[scarce], edges, *columns, "events", losses, more)
 
 
 def classes_of(trace: Trace, label: str | None, kinds: tuple[str, ...] = ()) -> tuple[list[str], Ints]:
@@ -339,7 +388,7 @@ def _tails(seen: dict[str | None, Seen | None], grid: tuple[float, ...]) -> Tail
 
 
 def _recorded(count: int, seen: dict[str | None, Seen | None]) -> Recorded | None:
-    spreads = {name: one and one.spread for name, one in seen.items()}
+    spreads = {name: None if one is None else one.spread for name, one in seen.items()}
     overall = spreads[ALL]
     if overall is None:
         return None
@@ -353,7 +402,7 @@ def log_warnings(trace: Trace, units: dict[str, int], large: int, times: float =
         there = ", ".join(f"{count} {unit_named(name)}" for name, count in units.items())
         texts.append(f"{large} jobs need more than {there} and were left out, with the waits they would cause")
     for name, count in units.items():
-        one = float(trace.demand[name] @ trace.service) if name in trace.demand and name != "servers" else trace.work
+        one = work_of(trace.demand[name], trace.service) if name in trace.demand and name != "servers" else trace.work
         work = times * one
         if work > count * trace.span > 0:
             offered = f"{work / trace.span:.6g} {unit_named(name)}"
