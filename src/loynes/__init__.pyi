@@ -55,6 +55,7 @@ from loynes.questions.evaluate import evaluate as evaluate
 from loynes.questions.exact import exact as exact
 from loynes.questions.fit import fit as fit
 from loynes.questions.plan import plan as plan
+from loynes.questions.plan_partition import plan_partition as plan_partition
 from loynes.questions.replay import replay as replay
 from loynes.questions.sample import sample as sample
 from loynes.questions.sensitivity import sensitivity as sensitivity

@@ -35,6 +35,14 @@ matplotlib.use("Agg")
 RECORDED = Path(__file__).parents[1] / "recorded"
 MODEL = str(RECORDED / "models" / "small.toml")
 OTHER = str(RECORDED / "models" / "other.toml")
+LARGE = {
+    "name": "large",
+    "servers": 12,
+    "classes": [
+        {"name": "one", "need": 1, "probability": 0.8, "service": {"law": "exponential", "mean": 1.0}},
+        {"name": "two", "need": 2, "probability": 0.2, "service": {"law": "exponential", "mean": 2.0}},
+    ],
+}
 LOG = str(RECORDED / "log.swf")
 MONTH = str(RECORDED / "month.csv")
 NOW = str(RECORDED / "now.csv")
@@ -86,6 +94,7 @@ SMALL: dict[str, list[dict[str, Any]]] = {
             "replicas": 6,
         }
     ],
+    "partition": [{"model": LARGE, "rate": 5.0, "jobs": 500, "replicas": 6, "seed": 4}],
     "advise-log": [{"trace": MONTH, "servers": 12, "policies": ("easy", "divisor-filling"), "resamples": 3}],
     "sweep": [{"model": MODEL, "loads": (0.3, 0.5), "vary": {"servers": (4, 6)}, "samples": 3000}],
     "plan": [{"model": MODEL, "rate": 1.5, "slo": ("mean(wait) <= 9", "no_wait >= 0.1"), "confidence": 0.9}],
@@ -302,7 +311,9 @@ def other_value(question: type[Question], name: str) -> Any:
 def fullest(question: type[Question], base: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """A few sets of options in which every option is set: each takes as many as go together."""
     yield base
-    left = [name for name in question.model_fields if name not in ("model", "trace", "path", "method", *base)]
+    # A flag by which another command asks this question has one value.
+    flag = {question.asked_by[1]} if question.asked_by and question.asked_by[1] == "partition" else set()
+    left = [name for name in question.model_fields if name not in ("model", "trace", "path", "method", *flag, *base)]
     method = question.model_fields.get("method")
     for chosen in get_args(method.annotation) if method else (None,):
         taken = base | ({"method": chosen} if chosen else {})

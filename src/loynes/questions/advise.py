@@ -18,6 +18,7 @@ from loynes.questions.asking.question import LoadedModel, Question
 from loynes.results.records.advice import SORTED_BY, Advice, Choice, State, sorted_choices
 
 if TYPE_CHECKING:
+    from loynes.estimators.measures import Wanted
     from loynes.kernels.events.engine import ReplicaRecord
     from loynes.questions.answering.objectives import Objective, Target
     from loynes.questions.answering.orders import Order
@@ -80,7 +81,7 @@ class Advise(Question):
         if model.scenario:
             raise UsageError("the model has a scenario, which policies are not compared on; simulate follows it")
         names = [c.label for c in model.classes]
-        asked, target = asked_of(self.slo, names, model.time_unit, tails=False), self._target()
+        asked, target = asked_of(self.slo, names, model.time_unit), self._target()
         orders = orders_for(self.policies, numbers_of(self), self.inflation, len(model.kinds))
         remarks = {order.policy: check_order(model, order) for order in orders}
         judged = event_rate(
@@ -142,7 +143,15 @@ class Advise(Question):
         unstable = "unstable here: work piles up" if piles_up(model, replicas, burn_in + self.jobs) else ""
         try:
             result = simulation_of(
-                model, rate, order, replicas, self.confidence, seed=self.seed, burn_in=burn_in, warnings=unended
+                model,
+                rate,
+                order,
+                replicas,
+                self.confidence,
+                seed=self.seed,
+                burn_in=burn_in,
+                warnings=unended,
+                wanted=self._wanted(asked),
             )
         except UnstableError as error:
             return Choice(order.label, None, None, None, "unstable", str(error)), replicas
@@ -154,14 +163,18 @@ class Advise(Question):
         caveat = caveat_of(order.rule, (unstable, starved), remarks)
         return Choice(order.label, result, less, self._target().value(result), state, caveat), replicas
 
+    def _wanted(self, asked: tuple[Objective, ...]) -> Wanted:
+        """What has to be observed for objectives, and for what policies are sorted by."""
+        from loynes.estimators.measures import Wanted
+        from loynes.questions.answering.judging import with_percentiles, with_tails
+
+        return Wanted(with_tails(self._target().exceeds, asked), with_percentiles((), asked))
+
     def _target(self) -> Target:
         """What policies are sorted by."""
         from loynes.questions.answering.objectives import target_of
 
-        target = target_of(self.metric, [c.label for c in self.model.classes], self.model.time_unit)
-        if target.exceeds:
-            raise UsageError(f"metric {self.metric!r}: an event-driven simulation keeps no P(wait > x)")
-        return target
+        return target_of(self.metric, [c.label for c in self.model.classes], self.model.time_unit)
 
 
 advise = Ask(Advise, Advice)

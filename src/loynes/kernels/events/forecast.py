@@ -62,7 +62,7 @@ class Forecast(Task):
     laws: RunTimeLaws
     edges: Array  # times at which busy servers are counted, evenly spaced from 0
     policy: Policy
-    option: int = 1
+    option: float = 1
     later: Later | None = None
     horizon: float = np.inf
     by_events: bool = False  # also first come, first served: to hold one way against the other

@@ -56,7 +56,7 @@ class Recorded(Task):
     days: Days
     units: Ints
     policy: Policy
-    option: int = 1
+    option: float = 1
     scale: float = 1.0
     groups_observed: int = 1
     exceeds: tuple[float, ...] = ()

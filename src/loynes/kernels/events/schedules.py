@@ -107,6 +107,8 @@ def _solved(units: tuple[int, ...], demand: tuple[tuple[int, ...], ...], wanted:
             b_eq=np.ones(1),
             method="highs-ds",
         )
+        assert found.x is not None  # all of the time for one schedule is always possible
+        assert found.fun is not None
         share, growth, price = found.x[:-1], -float(found.fun), -found.ineqlin.marginals
         best = _best_at(price, room, needs, most)
         if price @ best <= growth * (1.0 + WORTH):
@@ -126,7 +128,10 @@ def _best_at(price: Array, units: Ints, needs: Ints, most: Ints) -> Ints:
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     room = LinearConstraint(needs.T.astype(np.float64), ub=units.astype(np.float64))
-    found = milp(-np.maximum(price, 0.0), constraints=room, integrality=np.ones(len(most)), bounds=Bounds(0, most))
+    found = milp(
+        -np.maximum(price, 0.0), constraints=room, integrality=np.ones(len(most), np.int64), bounds=Bounds(0, most)
+    )
+    assert found.x is not None  # nobody at all is always possible
     return np.asarray(np.rint(found.x), np.int64)
 
 

@@ -55,7 +55,8 @@ def check_policy(order: Order, kinds: int) -> None:
         raise UsageError(f"policy {order.policy!r}: stops running jobs, so that a start tells little; choose another")
     if order.rule.prepare is not None:
         raise UsageError(
-            f"policy {order.policy!r}: is computed for all jobs that come, which a snapshot does not tell; choose another"
+            f"policy {order.policy!r}: is computed for all jobs that come, which a snapshot does not tell; choose "
+            "another"
         )
 
 

@@ -40,13 +40,15 @@ FIRST_REPLICAS, REPLICAS, MOST_REPLICAS = 8, 32, 4096
 # By which share of the limit the two rates are beyond it; more where jobs differ much, so that the line never runs out.
 BEYOND, MOST_BEYOND = 0.05, 0.4
 # How many standard deviations of the work that comes the line is to be long, when a run begins to be observed.
-SURELY = 3.0
+SURELY = 4.0
 # Jobs that a run observes; as many are left out before. Lines grow with it, which some policies look through.
 LEAST_JOBS, MOST_JOBS = 8_000, 60_000
 # First looks until the limit is known well enough to be near it, and how well that is.
 MOST_LOOKS, NEAR = 6, 0.01
 # Of what the straight line takes off, the part that the interval is extended by.
 CURVED = 0.25
+# Relative, of sums over time.
+ROUNDING = 1e-12
 # Where X grows by more than this part of r, r is not beyond the limit.
 STEEPEST = 0.8
 # The width of the interval over the estimate, unless somebody asks for another; and jobs in all.
@@ -138,7 +140,7 @@ def _crossing(both: Array, rates: tuple[float, float], confidence: float) -> Est
     centre = _meets(sums / count, rates)
     without = [_meets((sums - row) / (count - 1), rates) for row in both]
     found = mean_of(centre + (count - 1) * (centre - np.array(without)), confidence)
-    more = CURVED * abs(float(sums[0]) / count - centre)
+    more = CURVED * abs(float(sums[0]) / count - centre) + ROUNDING * centre
     return Estimate(centre, min(found.low, centre) - more, max(found.high, centre) + more)
 
 

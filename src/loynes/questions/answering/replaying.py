@@ -26,7 +26,7 @@ from loynes.questions.answering.orders import Order
 from loynes.results.records.replay import Log, Recorded, Replay, ReplayedClass, Series
 from loynes.results.records.simulation import Pooled
 from loynes.results.tails import Tails
-from loynes.traces.trace import TOO_LARGE, Trace
+from loynes.traces.trace import TOO_LARGE, Trace, work_of
 from loynes.traces.units import unit_named
 
 # Beyond so many needs, classes are powers of two; beyond so many values of a label, the rest is one class.
@@ -52,7 +52,7 @@ def replay_trace(
 
     on_nodes: the same jobs as tasks that run on nodes, and these in words.
     """
-    scarce = max(units, key=lambda name: float(jobs.demand[name] @ jobs.service) / units[name], default="")
+    scarce = max(units, key=lambda name: work_of(jobs.demand[name], jobs.service) / units[name], default="")
     if scarce:
         # Tables that have room for one resource show the one that is used most.
         jobs, servers = replace(jobs, need=jobs.demand[scarce], unit=unit_named(scarce)), units[scarce]
@@ -126,7 +126,7 @@ def _resources(jobs: Trace, units: dict[str, int], span: float, losses: dict[str
     """Time averages of every resource."""
     found = {}
     for name, count in units.items():
-        busy = float(jobs.demand[name] @ jobs.service) / span
+        busy = work_of(jobs.demand[name], jobs.service) / span
         figures = (busy, busy / count, count - busy, losses[name] / span)
         found[name] = Resource(*map(Estimate.exact, figures))
     return found
@@ -277,7 +277,7 @@ def _tails(seen: dict[str | None, Seen | None], grid: tuple[float, ...]) -> Tail
 
 
 def _recorded(count: int, seen: dict[str | None, Seen | None]) -> Recorded | None:
-    spreads = {name: one and one.spread for name, one in seen.items()}
+    spreads = {name: None if one is None else one.spread for name, one in seen.items()}
     overall = spreads[ALL]
     if overall is None:
         return None
@@ -291,7 +291,7 @@ def log_warnings(trace: Trace, units: dict[str, int], large: int, times: float =
         there = ", ".join(f"{count} {unit_named(name)}" for name, count in units.items())
         texts.append(f"{large} jobs need more than {there} and were left out, with the waits they would cause")
     for name, count in units.items():
-        one = float(trace.demand[name] @ trace.service) if name in trace.demand and name != "servers" else trace.work
+        one = work_of(trace.demand[name], trace.service) if name in trace.demand and name != "servers" else trace.work
         work = times * one
         if work > count * trace.span > 0:
             offered = f"{work / trace.span:.6g} {unit_named(name)}"

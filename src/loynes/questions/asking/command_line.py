@@ -10,7 +10,7 @@ from loynes.questions.asking.question import Question, flag_of, option_of
 # What models are saved as before the line is typed: one, or both of a pair.
 MODEL, PAIR = "model.toml", ["a.toml", "b.toml"]
 # Questions that the command line asks by an option, and Python by a function of their own.
-PYTHON_NAMES = {"policies": "compare_policies", "eta-backtest": "eta_backtest"}
+PYTHON_NAMES = {"policies": "compare_policies", "eta-backtest": "eta_backtest", "partition": "plan_partition"}
 
 
 def command_line(question: type[Question], options: dict[str, Any]) -> str:

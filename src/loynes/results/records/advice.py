@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS
@@ -74,6 +74,16 @@ class Advice(Result):
         return f"times in {UNNAMED}" if self.time_unit is None else ""
 
     @property
+    def level(self) -> tuple[str, ...]:
+        """Policies that are not told apart from the first: their intervals meet."""
+        first, *others = self.choices
+        if first.value is None:
+            return ()
+        low, high = first.value.low, first.value.high
+        alike = (one for one in others if (one.state, one.met) == (first.state, first.met) and one.value is not None)
+        return tuple(one.policy for one in alike if one.value and one.value.low <= high and one.value.high >= low)
+
+    @property
     def headline(self) -> str:
         best = self.choices[0]
         if best.result is None or best.state != "stable":
@@ -85,7 +95,7 @@ class Advice(Result):
         """A row a policy."""
         asked = any(one.result is not None and one.result.objectives for one in self.choices)
         other = () if self.metric == SORTED_BY else (self.metric,)
-        rows = []
+        rows: list[tuple[Any, ...]] = []
         for one in self.choices:
             if one.result is None:
                 rows.append((one.policy, *("-" for _ in range(5 + len(other) + asked)), one.caveat))
