@@ -89,7 +89,7 @@ class ComparePolicies(Question):
         steps = Steps(context)
         searched = [order for order in orders if order.policy != "fcfs"] if self.limits else []
         count, each = len(self.loads or self.rates or own), float(self._jobs * self.replicas)
-        limit = NEAR_LIMIT * jobs_of_search(model)
+        limit = NEAR_LIMIT * jobs_of_search()
         then = limit * len(searched) + each * count * len(orders)
         part = steps.next(OF_THRESHOLD, then)
         fcfs = limit_of(model, order_of("fcfs", {}), seed=self.seed, context=part)
