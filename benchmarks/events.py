@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import resource
-import time
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from loynes.inputs.tables import job_table
 from loynes.kernels.cpu.engine import CpuEngine
 from loynes.kernels.events.engine import Events, run_jobs, run_replicas
 from loynes.kernels.events.policies import find_policy, policies
+from recorder import Recorder, options, timed
 
 MODEL, LOAD, JOBS = "five-class-exponential", 0.75, 1_000_000
 WANTED = {"fcfs": 3.0, "easy": 0.3}
@@ -21,6 +22,7 @@ LINES = (1_000, 4_000, 16_000)
 
 
 def main() -> None:
+    record = Recorder("events", options(__doc__).parse_args().record)
     model = loynes.load(MODEL)
     table = job_table(model, LOAD * loynes.exact(model).threshold)
     one, core = (table, 1, STREAM_STATIONARY, np.arange(1)), CpuEngine(1)
@@ -30,20 +32,20 @@ def main() -> None:
     for policy in policies().values():
         task = Events(*one, policy, policy.default_option, jobs_observed=JOBS, unit=model.mean_service)
         run_replicas(replace(task, jobs_observed=1000), core)
-        began = time.perf_counter()
-        (found,) = run_replicas(task, core)
-        took = time.perf_counter() - began
+        took, (found,) = timed(partial(run_replicas, task, core))
+        record.note(f"{MODEL} at load {LOAD}, {policy.name}", took, found.arrived, "jobs")
         wait = found.observations.sums[:, 1].sum() / found.observations.ended
         wanted = WANTED.get(policy.name, "")
-        print(f"| {policy} | {found.arrived / took / 1e6:.2f} | {wanted} | {wait:.2f} |", flush=True)
-    long_lines(model)
+        print(f"| {policy} | {found.arrived / took.wall / 1e6:.2f} | {wanted} | {wait:.2f} |", flush=True)
+    long_lines(model, record)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     run_replicas(Events(*one, find_policy("fcfs"), jobs_observed=20 * JOBS, unit=model.mean_service), core)
     more = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     print(f"\n{20 * JOBS:.3g} jobs under fcfs: {more:.1f} MiB more than before")
+    record.save()
 
 
-def long_lines(model: loynes.Model) -> None:
+def long_lines(model: loynes.Model, record: Recorder) -> None:
     """All jobs come at once, and the line is served: what an event costs, with half as many in line on average."""
     rng = np.random.default_rng(1)
     head = " | ".join(f"{count:,} jobs" for count in LINES)
@@ -53,15 +55,14 @@ def long_lines(model: loynes.Model) -> None:
     shares = [c.probability for c in model.classes]
     for policy, guess in [*((policy, 1.0) for policy in policies()), ("conservative", 2.0)]:
         cells = []
+        name = policy if guess == 1.0 else f"{policy}, guesses {guess:g} times too long"
         for count in LINES:
             kind = rng.choice(len(needs), count, p=shares)
             service = rng.exponential(means[kind])
-            began = time.perf_counter()
-            run_jobs(
-                np.array([model.servers]), np.zeros(count), needs[kind][:, None], service, policy, 10, guess * service
-            )
-            cells.append(f"{(time.perf_counter() - began) / (2 * count) * 1e6:.3g}")
-        name = policy if guess == 1.0 else f"{policy}, guesses {guess:g} times too long"
+            jobs = (np.array([model.servers]), np.zeros(count), needs[kind][:, None], service)
+            took, _ = timed(partial(run_jobs, *jobs, policy, 10, guess * service))
+            record.note(f"{count} jobs at once, {name}", took, 2 * count, "events")
+            cells.append(f"{took.wall / (2 * count) * 1e6:.3g}")
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 

@@ -9,6 +9,8 @@ import json
 import subprocess
 import sys
 
+from recorder import Recorder, Took, options
+
 # Model, changes to it, load; sizes from the smallest built-in chain to the largest that is not refused.
 ASKED = (
     ("five-class-exponential", (), None),
@@ -27,24 +29,27 @@ sys.path.insert(0, "benchmarks")
 import loynes
 from loynes.model import load
 name, changes, at = json.loads(sys.argv[1])
-began = time.perf_counter()
+began, used = time.perf_counter(), time.process_time()
 found = loynes.exact(load(name, changes=changes), load=at)
-took = time.perf_counter() - began
+took = time.perf_counter() - began, time.process_time() - used
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
-print(json.dumps([found.states, found.threshold, found.mean_wait, took, peak]))
+print(json.dumps([found.states, found.threshold, found.mean_wait, *took, peak]))
 """
 
 
 def main() -> None:
+    record = Recorder("exact", options(__doc__).parse_args().record)
     print("| model | load | states | took | peak memory | threshold | mean wait |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for name, changes, at in ASKED:
         line = [sys.executable, "-c", CODE, json.dumps([name, changes, at])]
-        states, threshold, wait, took, peak = json.loads(
+        states, threshold, wait, took, used, peak = json.loads(
             subprocess.run(line, capture_output=True, text=True, check=True).stdout
         )
+        title = " ".join([name, *changes])
+        record.note(title if at is None else f"{title}, load {at:g}", Took(took, used))
         cells = (
-            " ".join([name, *changes]),
+            title,
             "" if at is None else f"{at:g}",
             f"{states:,}" if states else "formula",
             f"{took:.1f} s",
@@ -53,6 +58,7 @@ def main() -> None:
             "" if wait is None else f"{wait:.12g}",
         )
         print("| " + " | ".join(cells) + " |", flush=True)
+    record.save()
 
 
 if __name__ == "__main__":

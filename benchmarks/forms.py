@@ -5,8 +5,6 @@ Prints nanoseconds a job for both: one core, random numbers included, nothing ob
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 from loynes.inputs.tables import job_table, needs_of
@@ -14,6 +12,7 @@ from loynes.kernels.cpu.forward import forward
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.tally import new_tally
 from loynes.model import Model, load
+from recorder import Recorder, options, timed
 
 SIZES = (8, 16, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 2048)
 
@@ -35,30 +34,35 @@ def build(s: int, classes: list[tuple[int, float, float]]) -> Model:
     return load({"servers": s, "classes": entries})
 
 
-def nanoseconds(model: Model, as_runs: bool, load_factor: float = 0.5) -> float:
+def nanoseconds(record: Recorder, name: str, model: Model, as_runs: bool, load_factor: float = 0.5) -> float:
+    """Of processor time, a job."""
     table, needs = job_table(model, load_factor * model.ideal), needs_of(model)
     W, places = np.zeros((1, model.servers)), np.zeros(1, np.int64)
     tally = new_tally(1, len(needs.need), model.mean_service)
     jobs = BLOCK * max(200, 400_000 // (BLOCK + model.servers))
-    best = np.inf
-    for _ in range(4):
-        began = time.perf_counter()
-        numbers = (np.arange(len(W)), np.arange(len(W)))
-        forward(table, needs, np.array([as_runs]), 32, np.uint64(1), 0, *numbers, 0, jobs, False, W, places, tally)
-        best = min(best, time.perf_counter() - began)
-    return best / jobs * 1e9
+    numbers, form = (np.arange(len(W)), np.arange(len(W))), np.array([as_runs])
+
+    def run() -> None:
+        forward(table, needs, form, 32, np.uint64(1), 0, *numbers, 0, jobs, False, W, places, tally)
+
+    run()  # compiled
+    took, _ = timed(run, 3)
+    record.note(f"{name}, {'runs' if as_runs else 'dense'}", took, jobs, "jobs")
+    return took.processor / jobs * 1e9
 
 
 def main() -> None:
+    record = Recorder("forms", options(__doc__).parse_args().record)
     names = list(mixes(8))
     print("| servers | " + " | ".join(f"{name}: dense / runs" for name in names) + " |")
     print("| ---: |" + " ---: |" * len(names))
     for s in SIZES:
         cells = []
-        for classes in mixes(s).values():
-            model = build(s, classes)
-            cells.append(f"{nanoseconds(model, False):.0f} / {nanoseconds(model, True):.0f}")
+        for name, classes in mixes(s).items():
+            case = (record, f"{name}, {s} servers", build(s, classes))
+            cells.append(f"{nanoseconds(*case, False):.0f} / {nanoseconds(*case, True):.0f}")
         print(f"| {s} | " + " | ".join(cells) + " |", flush=True)
+    record.save()
 
 
 if __name__ == "__main__":

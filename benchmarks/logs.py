@@ -8,8 +8,8 @@ python benchmarks/logs.py speed               77,000 jobs, 100 resamples, easy, 
 from __future__ import annotations
 
 import sys
-import time
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import numpy as np
 import loynes
 from loynes.kernels.events.engine import run_jobs
 from loynes.traces.trace import Trace
+from recorder import Recorder, timed
 
 DAY = 86400.0
 SERVERS = 64
@@ -104,9 +105,13 @@ def backtest(paths: list[str], half: int = 28, step: int = 14) -> None:
 def speed() -> None:
     log = synthetic(np.random.default_rng(1), 37, 0.7)
     sizes = list(range(SERVERS, SERVERS + 32, 4))
-    began = time.perf_counter()
-    loynes.sweep(log, servers=SERVERS, policy="easy", resamples=100, vary={"servers": sizes})
-    print(f"{log.jobs} jobs, 100 resamples, easy, {len(sizes)} sizes: {time.perf_counter() - began:.1f} s")
+    ask = partial(loynes.sweep, log, servers=SERVERS, policy="easy", resamples=100, vary={"servers": sizes})
+    took, _ = timed(ask)
+    what = f"{log.jobs} jobs, 100 resamples, easy, {len(sizes)} sizes"
+    record = Recorder("logs")
+    record.note(what, took)
+    record.save()
+    print(f"{what}: {took.wall:.1f} s, {took.processor:.1f} s of processor time")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Rates and ratios of the forward kernel, and what a user waits for at the prompt. Writes nothing; prints Markdown.
+"""Rates and ratios of the forward kernel, and what a user waits for at the prompt. Prints Markdown.
 
 python benchmarks/rates.py            everything (a few minutes)
 python benchmarks/rates.py --quick    the forward kernel only
@@ -6,15 +6,10 @@ python benchmarks/rates.py --quick    the forward kernel only
 
 from __future__ import annotations
 
-import argparse
-import os
 import platform
 import resource
-import statistics
 import subprocess
 import sys
-import tempfile
-import time
 
 import numpy as np
 
@@ -26,6 +21,7 @@ from loynes.kernels.reference import BLOCK
 from loynes.kernels.shape import look_every, use_runs
 from loynes.kernels.tally import new_tally
 from loynes.model import Model, builtin_names, load
+from recorder import Recorder, Took, clock, options, since, timed
 
 # Rates at which the figures are wanted: load 0.75, 0.5 and 0.75 of the threshold.
 RATES = {"five-class-exponential": 1.3575, "one-or-all": 10.224, "borg-cell-b": 1.785}
@@ -40,8 +36,8 @@ def two_kinds() -> Model:
     return load({"resources": {"cpu": 64, "gpu": 8}, "classes": classes})
 
 
-def forward_rate(model: Model, rate: float, workers: int, seconds: float = 3.0, rows: int = 16) -> float:
-    """Jobs a second, observed as `evaluate` observes, random numbers included; the median of five runs."""
+def forward_run(model: Model, rate: float, workers: int, seconds: float = 3.0, rows: int = 16) -> tuple[float, Took]:
+    """Jobs, observed as `evaluate` does, random numbers included, and how long they took; the median of five runs."""
     table, needs = job_table(model, rate), needs_of(model)
     tally = new_tally(rows, len(needs.need), model.mean_service, len(model.kinds))
     state = ForwardState(np.zeros((rows, model.servers)), np.zeros(rows, np.int64), tally)
@@ -49,26 +45,30 @@ def forward_rate(model: Model, rate: float, workers: int, seconds: float = 3.0, 
     position, jobs = 0, 64 * BLOCK
     found = []
     while len(found) < 5:
-        began = time.perf_counter()
+        began = clock()
         engine.run(task, state, position, position + jobs)
-        took = time.perf_counter() - began
+        took = since(began)
         position += jobs
-        if took < seconds / 5:
-            jobs = int(jobs * min(8, 1.2 * seconds / 5 / max(took, 1e-6))) // BLOCK * BLOCK
+        if took.wall < seconds / 5:
+            jobs = int(jobs * min(8, 1.2 * seconds / 5 / max(took.wall, 1e-6))) // BLOCK * BLOCK
         else:
-            found.append(rows * jobs / took)
-    return statistics.median(found)
+            found.append((rows * jobs, took))
+    return sorted(found, key=lambda one: one[0] / one[1].wall)[len(found) // 2]
 
 
-def kernels() -> None:
+def kernels(record: Recorder) -> None:
     print("## Forward kernel, jobs a second (observation and random numbers included)\n")
     print("| model | form | one core | wanted | SimPy, same process | ratio | all cores | speed-up |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     models = {name: load(name) for name in builtin_names()} | {"64 cpu, 8 gpu": two_kinds()}
     for name, model in models.items():
         rate = RATES.get(name, (0.5 if "hyper" in name or model.resources else 0.6) * model.ideal)
-        one = forward_rate(model, rate, 1)
-        many = forward_rate(model, rate, cores())
+        jobs, took = forward_run(model, rate, 1)
+        record.note(f"forward, {name}, one core", took, jobs, "jobs")
+        one = jobs / took.wall
+        jobs, took = forward_run(model, rate, cores())
+        record.note(f"forward, {name}, all cores", took, jobs, "jobs")
+        many = jobs / took.wall
         table = job_table(model, rate)
         form = f"{', '.join('runs' if r else 'dense' for r in use_runs(table))}, every {look_every(table)} jobs"
         wanted = f"{WANTED[name] / 1e6:g} M" if name in WANTED else ""
@@ -76,9 +76,9 @@ def kernels() -> None:
         if name in RATES:
             from simpy_model import mean_wait
 
-            began = time.perf_counter()
-            mean_wait(model, rate, 60_000)
-            plain = 60_000 / (time.perf_counter() - began)
+            took, _ = timed(lambda model=model, rate=rate: mean_wait(model, rate, 60_000))
+            record.note(f"SimPy, {name}", took, 60_000, "jobs")
+            plain = 60_000 / took.wall
             simpy, ratio = f"{plain / 1e6:.3f} M", f"{one / plain:.0f}"
         cells = (name, form, f"{one / 1e6:.1f} M", wanted, simpy, ratio, f"{many / 1e6:.1f} M", f"{many / one:.2f}")
         print("| " + " | ".join(cells) + " |", flush=True)
@@ -100,38 +100,17 @@ def memory() -> None:
         print(f"- 32 replicas of {jobs} jobs: peak {int(done.stdout) / 1024:.0f} MiB")
 
 
-def prompt() -> None:
-    """What a user waits for; the first run compiles into an empty cache."""
-    print("\n## At the prompt\n")
-    command = [sys.executable, "-m", "loynes"]
-    evaluate = [*command, "evaluate", "five-class-exponential", "--rate", "1.3575"]
-    threshold = [*command, "stability", "five-class-exponential", "--precision", "0.001"]
-    with tempfile.TemporaryDirectory() as cache:
-        environment = os.environ | {"NUMBA_CACHE_DIR": cache}
-        for text, line in (
-            ("`loynes --help`", [*command, "--help"]),
-            ("`loynes evaluate five-class-exponential --rate 1.3575`, first run, compilation included", evaluate),
-            ("the same, second run", evaluate),
-            ("`loynes stability five-class-exponential --precision 0.001`", threshold),
-        ):  # fmt: skip
-            times = []
-            for _ in range(5 if "--help" in line else 1):
-                began = time.perf_counter()
-                subprocess.run(line, check=True, capture_output=True, env=environment)
-                times.append(time.perf_counter() - began)
-            print(f"- {text}: {statistics.median(times):.2f} s", flush=True)
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--quick", action="store_true", help="only the forward kernel")
-    options = parser.parse_args()
+    chosen = parser.parse_args()
+    record = Recorder("rates", chosen.record)
     print(f"{cores()} cores, {platform.machine()}, Python {platform.python_version()}, "
           f"peak so far {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MiB\n")  # fmt: skip
-    kernels()
-    if not options.quick:
+    kernels(record)
+    if not chosen.quick:
         memory()
-        prompt()
+    record.save()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Reading and replaying a million recorded jobs on one core. Writes only temporary files; prints Markdown.
+"""Reading and replaying a million recorded jobs on one core, and replaying ten million. Prints Markdown.
 
 python benchmarks/traces.py
 python benchmarks/traces.py --jobs 100000
@@ -6,24 +6,22 @@ python benchmarks/traces.py --jobs 100000
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import os
-import statistics
 import sys
 import tempfile
-import time
 import warnings
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from loynes.errors import LoynesWarning
-from loynes.kernels.cpu.replay import run_replay
+from loynes.kernels.cpu.stretches import run_replay
 from loynes.questions.replay import replay
 from loynes.traces.read import read_trace
+from loynes.traces.trace import Trace
+from recorder import Recorder, Took, options, timed
 
 MAKER = Path(__file__).parents[1] / "examples" / "make_swf.py"
 SERVERS = 4096
@@ -36,18 +34,8 @@ def maker():
     return module
 
 
-def took(work: Callable[[], object], times: int = 3) -> float:
-    """The median of some runs, in seconds."""
-    found = []
-    for _ in range(times):
-        began = time.perf_counter()
-        work()
-        found.append(time.perf_counter() - began)
-    return statistics.median(found)
-
-
-def reading(path: Path) -> float:
-    return took(lambda: read_trace(path, unit="cpus" if path.suffix == ".events" else None))
+def reading(path: Path) -> Took:
+    return timed(lambda: read_trace(path, unit="cpus" if path.suffix == ".events" else None), 3)[0]
 
 
 def sacct(lines: np.ndarray, path: Path) -> None:
@@ -108,20 +96,26 @@ def accounting(lines: np.ndarray, path: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--jobs", type=int, default=1_000_000)
-    options = parser.parse_args()
+    parser.add_argument("--times", type=int, default=10, help="so many times as many jobs in the long log")
+    parser.add_argument("--quick", action="store_true", help="of the formats only SWF, CSV and Parquet")
+    chosen = parser.parse_args()
+    record = Recorder("traces", chosen.record)
     warnings.simplefilter("ignore", LoynesWarning)
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+    if cores:
+        os.sched_setaffinity(0, {min(cores)})
     make = maker()
-    lines = make.draw(options.jobs, SERVERS, 0.6, 0.0, 1)
-    print(f"## Traces: {options.jobs} jobs, {SERVERS} servers, one core, Python {sys.version.split()[0]}\n")
-    print("| what | seconds | wanted | jobs a second |")
-    print("| --- | ---: | ---: | ---: |")
+    lines = make.draw(chosen.jobs, SERVERS, 0.6, 0.0, 1)
+    print(f"## Traces: {chosen.jobs} jobs, {SERVERS} servers, one core, Python {sys.version.split()[0]}\n")
+    print("| what | seconds | of processor time | wanted | M jobs a processor second |")
+    print("| --- | ---: | ---: | ---: | ---: |")
 
-    def row(what: str, seconds: float, wanted: str = "") -> None:
-        print(f"| {what} | {seconds:.2f} | {wanted} | {options.jobs / seconds / 1e6:.2f} M |", flush=True)
+    def row(what: str, took: Took, wanted: str = "", jobs: int = chosen.jobs) -> None:
+        record.note(f"{jobs} jobs: {what}", took, jobs, "jobs")
+        rate = jobs / took.processor / 1e6
+        print(f"| {what} | {took.wall:.2f} | {took.processor:.2f} | {wanted} | {rate:.2f} |", flush=True)
 
     with tempfile.TemporaryDirectory() as folder:
         for name, write in (
@@ -130,7 +124,11 @@ def main() -> None:
             ("log.sacct", sacct),
             ("log.csv", table),
             ("log.parquet", table),
-            *((f"log{ending}", accounting) for ending in (".pbs", ".lsf", ".sge", ".jsonl", ".events")),
+            *(
+                (f"log{ending}", accounting)
+                for ending in (".pbs", ".lsf", ".sge", ".jsonl", ".events")
+                if not chosen.quick
+            ),
         ):
             path = Path(folder) / name
             write(lines, path)
@@ -148,14 +146,29 @@ def main() -> None:
                 make.write(path, lines, SERVERS, 1)
                 trace = read_trace(path)
     replay(trace)  # compile
-    row("`replay`, figures and series included", took(lambda: replay(trace)), "2")
+    row("`replay`, figures and series included", timed(lambda: replay(trace), 3)[0], "2")
     for form, as_runs in (("run list", True), ("dense vector", False)):
-        edges, part = np.array([0.0, np.inf]), slice(0, None if as_runs else 100_000)
+        part = slice(0, None if as_runs else chosen.jobs // 10)
         arrays = (trace.need[part], trace.service[part], trace.submit[part])
-        run_replay(SERVERS, *(array[:100] for array in arrays), edges, as_runs)
-        seconds = took(partial(run_replay, SERVERS, *arrays, edges, as_runs))
-        scale = len(trace.need) / len(arrays[0])
-        row(f"the kernel alone, {form}" + (f", from {len(arrays[0])} jobs" if scale > 1 else ""), seconds * scale)
+        run_replay(SERVERS, *(array[:100] for array in arrays), as_runs)
+        took, _ = timed(partial(run_replay, SERVERS, *arrays, as_runs), 3)
+        row(f"the kernel alone, {form}", took, jobs=len(arrays[0]))
+    # The log many times over, one after another.
+    count = chosen.times
+    later = np.repeat(np.arange(count) * trace.span, trace.jobs)
+    columns = {name: np.tile(getattr(trace, name), count) for name in ("submit", "need", "service", "wait")}
+    columns["submit"] += later
+    del later, lines
+    long = Trace(**columns, servers=SERVERS, records=count * trace.jobs)
+    row(f"`replay` of {long.jobs} jobs", timed(lambda: replay(long), 3)[0], "3", long.jobs)
+    arrays = (long.need, long.service, long.submit)
+    for threads in (1, 2):
+        if cores and threads == 2:
+            os.sched_setaffinity(0, cores)
+        took, found = timed(partial(run_replay, SERVERS, *arrays, threads=threads), 3)
+        row(f"the kernel alone, {threads} threads", took, jobs=long.jobs)
+    print(f"\nRun again where a guess was wrong: {found.again} stretches")
+    record.save()
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 """Draws the pictures in the docs and computes the numbers behind them: make docs, or python docs/figures.py NAME ...
 
-`python docs/figures.py --draw` draws what it can from the tables (.csv) that are there, and computes nothing.
+`python docs/figures.py --draw` draws what it can from the tables (.csv, .json) that are there, and computes nothing.
 """
 
 from __future__ import annotations
 
 import csv
+import json
 import math
 import shutil
 import subprocess
@@ -244,6 +245,40 @@ def scenario() -> None:
     save(found.plot().figure, "scenario")
 
 
+def growth() -> None:
+    """What benchmarks/growth.py measured: cost against size, both by powers of ten, a panel an axis and unit."""
+    measured = json.loads((HERE.parent / "benchmarks" / "results" / "growth.json").read_text())["series"]
+    panels = {
+        "servers": ("servers", "job"),
+        "servers ": ("servers", "answer"),
+        "classes": ("classes", "job"),
+        "classes ": ("classes", "answer"),
+        "1 / (1 - load)": ("load", "answer"),
+        "jobs": ("jobs", "answer"),
+    }
+    colours = ("#3b73bd", "#d5453a", "#3d9970", "#b07cc6", "#c98a1b")
+    found = {key: [one for one in measured if (one["axis"], one["unit"]) == key] for key in panels.values()}
+    panels = {label: key for label, key in panels.items() if found[key]}
+    rows = -(-len(panels) // 2)
+    figure, axes = plt.subplots(rows, 2, figsize=(9, 3.2 * rows), layout="constrained", squeeze=False)
+    for axis in axes.flat[len(panels) :]:
+        axis.set_visible(False)
+    for axis, (label, key) in zip(axes.flat, panels.items(), strict=False):
+        lines = found[key]
+        for one, colour, marker in zip(lines, colours, "osv^D", strict=False):
+            size = np.array(one["sizes"])
+            place = 1.0 / (1.0 - size) if key[0] == "load" else size
+            text = f"{one['name']}: {one['exponent']:.2f}"
+            axis.loglog(place, one["seconds"], marker=marker, ms=4, lw=1.2, color=colour, label=text)
+        axis.set_xlabel(label.strip())
+        axis.set_ylabel(f"processor time, s {'a job' if key[1] == 'job' else 'an answer'}")
+        low, high = axis.get_ylim()
+        axis.set_ylim(low, high * (high / low) ** (0.14 * len(lines)))  # room for the legend
+        axis.grid(visible=True)
+        axis.legend(frameon=False, fontsize=8, loc="upper left")
+    save(figure, "growth")
+
+
 FIGURES = {
     "report": report,
     "one-step": one_step,
@@ -252,12 +287,14 @@ FIGURES = {
     "coverage": coverage,
     "policies": policies,
     "scenario": scenario,
+    "growth": growth,
 }
 FROM_TABLES = {
     "one-step": one_step,
     "backward-bias": draw_backward_bias,
     "sandwich": draw_sandwich,
     "coverage": coverage,
+    "growth": growth,
 }
 
 if __name__ == "__main__":

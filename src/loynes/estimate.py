@@ -7,6 +7,7 @@ binomial intervals for probabilities and order-statistic intervals for percentil
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -164,11 +165,14 @@ def skewness_extension(values: Array, confidence: float) -> float:
     return min(max(skewness / math.sqrt(count) * (2.0 * t * t + 1.0) / (6.0 * t), -MOST_EXTENDED), MOST_EXTENDED)
 
 
-def variance_from(first: Array, second: Array, confidence: float) -> Estimate:
-    """E[X^2] - E[X]^2 from independent pairs of averages of X and X^2, linearised around the means."""
-    centre = float(np.mean(first))
+def variance_from(
+    first: Array, second: Array, confidence: float, changed: Callable[[Array], Array] = np.asarray
+) -> Estimate:
+    """E[X^2] - E[X]^2 from independent pairs of averages of X and X^2, linearised around the means; averages changed
+    before means are taken, if so wanted."""
+    centre = float(np.mean(changed(first)))
     linear = second - 2.0 * centre * first + centre * centre
-    return mean_of(linear, confidence).within(0.0, math.inf)
+    return mean_of(changed(linear), confidence).within(0.0, math.inf)
 
 
 def proportion_of(hits: int, count: int, confidence: float) -> Estimate:

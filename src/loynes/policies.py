@@ -27,6 +27,7 @@ from loynes.kernels.events.policies.register import policy as policy
 from loynes.kernels.events.view import any_idle as any_idle
 from loynes.kernels.events.view import believed_time as believed_time
 from loynes.kernels.events.view import came_before as came_before
+from loynes.kernels.events.view import class_of as class_of
 from loynes.kernels.events.view import classes as classes
 from loynes.kernels.events.view import could_fit as could_fit
 from loynes.kernels.events.view import first_in_line as first_in_line
@@ -46,3 +47,4 @@ from loynes.kernels.events.view import remembered as remembered
 from loynes.kernels.events.view import running_job as running_job
 from loynes.kernels.events.view import servers as servers
 from loynes.kernels.events.view import set_note as set_note
+from loynes.kernels.events.view import waited as waited

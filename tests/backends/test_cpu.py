@@ -287,7 +287,7 @@ def test_a_stale_kernel_cannot_run(tmp_path: Path) -> None:
     """Numba looks at a function's own file only; our cache key changes with any source a kernel can draw on."""
     code_generator = cpu_target.target_context.codegen()
     for kernel in (_forward, _backward, _pile, _draw_block):
-        assert kernel._cache._index_key((), code_generator)[-1] == FINGERPRINT
+        assert kernel._cache.found._index_key((), code_generator)[-1] == FINGERPRINT
     package = Path(engine.__file__).parents[2]
     copy = tmp_path / "loynes"
     shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__"))

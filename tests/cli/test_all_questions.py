@@ -23,6 +23,7 @@ import pytest
 
 import loynes
 from loynes.cli.app import main
+from loynes.cli.commands import listed_summary, question_command
 from loynes.questions.asking.ask import ask, resume
 from loynes.questions.asking.command_line import command_line, python_line
 from loynes.questions.asking.question import Question, option_of
@@ -34,8 +35,17 @@ matplotlib.use("Agg")
 RECORDED = Path(__file__).parents[1] / "recorded"
 MODEL = str(RECORDED / "models" / "small.toml")
 OTHER = str(RECORDED / "models" / "other.toml")
+LARGE = {
+    "name": "large",
+    "servers": 12,
+    "classes": [
+        {"name": "one", "need": 1, "probability": 0.8, "service": {"law": "exponential", "mean": 1.0}},
+        {"name": "two", "need": 2, "probability": 0.2, "service": {"law": "exponential", "mean": 2.0}},
+    ],
+}
 LOG = str(RECORDED / "log.swf")
 MONTH = str(RECORDED / "month.csv")
+NOW = str(RECORDED / "now.csv")
 # Every question, asked of something small; options that are no defaults, of every way to write them.
 SMALL: dict[str, list[dict[str, Any]]] = {
     "check": [{"model": MODEL}],
@@ -72,6 +82,20 @@ SMALL: dict[str, list[dict[str, Any]]] = {
     "policies": [
         {"model": MODEL, "policies": ("fcfs", "easy"), "rates": (1.0, 1.2), "jobs": 500, "replicas": 6, "limits": False}
     ],
+    "advise": [
+        {
+            "model": MODEL,
+            "rate": 1.2,
+            "policies": ("easy", "first-fit-ageing", "msr"),
+            "age": 2.0,
+            "slo": ("p95(wait) <= 1e9",),
+            "metric": "no_wait",
+            "jobs": 500,
+            "replicas": 6,
+        }
+    ],
+    "partition": [{"model": LARGE, "rate": 5.0, "jobs": 500, "replicas": 6, "seed": 4}],
+    "advise-log": [{"trace": MONTH, "servers": 12, "policies": ("easy", "divisor-filling"), "resamples": 3}],
     "sweep": [{"model": MODEL, "loads": (0.3, 0.5), "vary": {"servers": (4, 6)}, "samples": 3000}],
     "plan": [{"model": MODEL, "rate": 1.5, "slo": ("mean(wait) <= 9", "no_wait >= 0.1"), "confidence": 0.9}],
     "sensitivity": [
@@ -96,6 +120,18 @@ SMALL: dict[str, list[dict[str, Any]]] = {
     "sensitivity-log": [{"trace": MONTH, "servers": 12, "resamples": 3, "objective": "p95(wait)"}],
     "sweep-log": [{"trace": MONTH, "vary": {"servers": (12, 14)}, "run_times": 0.9, "resamples": 3, "servers": 12}],
     "fit": [{"trace": LOG, "classes": 3, "law": "exponential"}],
+    "eta": [
+        {
+            "snapshot": NOW,
+            "servers": 8,
+            "draws": 50,
+            "within": (60.0, 7200.0),
+            "what_if": ("need=2 limit=1h",),
+            "history": LOG,
+        },
+        {"log": LOG, "now": "16817", "servers": 64, "policy": "easy", "draws": 20, "history": LOG},
+    ],
+    "eta-backtest": [{"backtest": MONTH, "servers": 10, "instants": 6, "draws": 20, "policy": "easy"}],
 }
 # Those that do not sample take no time.
 UNTIMED = {"check", "exact", "replay"}
@@ -207,6 +243,8 @@ def test_options_say_what_they_are(name: str) -> None:
     assert "--time" in text or name in UNTIMED
     assert question.__doc__
     assert question.examples or question.asked_by
+    if not question.asked_by:  # what the list of commands says of it is read from its file
+        assert listed_summary(command) == question_command(command).help
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -226,7 +264,7 @@ def test_wrong_options_are_named(name: str, tmp_path: Path) -> None:
         if field in question.model_fields:
             with pytest.raises(loynes.UsageError, match=f"^{field} .*must be"):
                 question.of(**options | {field: wrong})
-    subject = {key: options[key] for key in ("model", "trace") if key in options}
+    subject = {key: options[key] for key in ("model", "trace", "snapshot", "backtest") if key in options}
     with pytest.raises(loynes.LoynesError):
         question.of(**subject | dict.fromkeys(subject, "no-such-thing")).answer(loynes_context())
 
@@ -240,7 +278,8 @@ def loynes_context() -> Any:
 # Of texts that mean something, and of lists and tables: values that are no defaults.
 OTHERS: dict[str, Any] = {
     "slo": ("p95(wait) <= 600", "P(wait[a b] > 1.5) <= 0.1"), "objective": "p95(wait)", "columns": {"need": "Nodes"},
-    "resources": {"cpu": 640, "gpu": 64}, "policy": "smash", "policies": ("fcfs", "smash"), "names": ("old", "new one"),
+    "resources": {"cpu": 640, "gpu": 64}, "has": {"cpu": 64, "mem": 4096},
+    "policy": "smash", "policies": ("fcfs", "smash"), "names": ("old", "new one"),
     "change": ("servers=6", "classes.two.need=1"), "without": ("all", "two"), "to_night": ("big", "user 7"),
     "loads": (0.1, 0.7), "rates": (0.30000000000000004, 2), "exceeds": (1.0, 0.1), "at": (2.0, 9.5), "other": OTHER,
     "start": "stationary", "unit": "nodes", "inflation": 1.75, "block": 3.5, "max_jobs": 123456789.0,
@@ -272,7 +311,9 @@ def other_value(question: type[Question], name: str) -> Any:
 def fullest(question: type[Question], base: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """A few sets of options in which every option is set: each takes as many as go together."""
     yield base
-    left = [name for name in question.model_fields if name not in ("model", "trace", "path", "method")]
+    # A flag by which another command asks this question has one value.
+    flag = {question.asked_by[1]} if question.asked_by and question.asked_by[1] == "partition" else set()
+    left = [name for name in question.model_fields if name not in ("model", "trace", "path", "method", *flag, *base)]
     method = question.model_fields.get("method")
     for chosen in get_args(method.annotation) if method else (None,):
         taken = base | ({"method": chosen} if chosen else {})
@@ -299,7 +340,8 @@ def test_every_option_is_in_the_command_line(name: str, tmp_path: Path, monkeypa
     monkeypatch.setattr("loynes.questions.asking.ask.ask", asked)
     monkeypatch.chdir(tmp_path)
     question = load_all()[name]
-    base = {"trace": LOG} if "trace" in question.model_fields else {"model": MODEL}
+    needed = {"trace": LOG, "snapshot": NOW, "backtest": LOG}
+    base = {field: one for field, one in needed.items() if field in question.model_fields} or {"model": MODEL}
     for options in fullest(question, base):
         before = question.of(**options)
         for file, model in (("model", getattr(before, "model", None)), ("a", getattr(before, "model", None)),

@@ -12,8 +12,8 @@ import pytest
 from loynes.errors import UsageError
 from loynes.estimate import Estimate, mean_of, student
 from loynes.estimators import events
-from loynes.estimators.jobs import average_in_windows, spread_of, system_over, waits_of
-from loynes.estimators.measures import Resource, System, bracket, system_of
+from loynes.estimators.jobs import average_in_windows, seen_of, spread_of, system_over
+from loynes.estimators.measures import NOTHING_MORE, Resource, System, bracket, system_of
 from loynes.estimators.metrics import Metric, metric, metrics, of_system, register, tail, unregister
 from loynes.estimators.pairs import ChainTallies, _percentile, _Pool, _pool, difference, system_difference
 from loynes.inputs.tables import needs_of
@@ -170,8 +170,10 @@ def test_spread_of_jobs() -> None:
     assert found == [50.5, 833.25, 50.0, 90.0, 95.0, 99.0]
     assert float(spread_of(np.array([3.0, 1.0, 2.0])).p50) == 2.0
     assert float(spread_of(np.array([3.0])).p50) == 3.0
-    waits = waits_of(np.array([0.0, 0.0, 3.0, 1.0]), np.array([1.0, 1.0, 1.0, 5.0]))
-    assert (float(waits.no_wait), float(waits.wait.mean), float(waits.response.mean)) == (0.5, 1.0, 3.0)
+    seen = seen_of(np.array([0.0, 0.0, 3.0, 1.0]), (0.0, 1.0, 2.0, 3.0), NOTHING_MORE, np.empty(9))
+    assert (seen.none, seen.beyond, float(seen.spread.mean)) == (0.5, (0.5, 0.25, 0.25, 0.0), 1.0)
+    values = np.random.default_rng(1).lognormal(0.0, 3.0, 4099)
+    assert float(spread_of(values).variance) == np.var(values)
 
 
 def test_time_averages_of_a_span() -> None:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import tomllib
 from pathlib import Path
@@ -137,7 +138,7 @@ def test_yaml_and_json_have_lines_too(tmp_path: Path) -> None:
         (HEAD + "resources = { cpu = 0 }\n" + ONE.replace("= 1\n", "= { cpu = 4 }\n", 1), ["line 2: resources.cpu = 0: must be greater than or equal to 1", "servers and resources: say one of the two"]),
         (HEAD + "arrivals = { process = 'mmpp', mix = [[1]] }\n" + ONE.replace("probability = 1.0\n", ""), ["arrivals.generator: is missing", "arrivals.rates: is missing"]),
         (HEAD + "[[classes]]\n[[classes]]\n" + ONE, ["line 2: classes[0].need: is missing", "line 2: classes[0].service: is missing", "line 3: classes[1].need: is missing", "line 3: classes[1].service: is missing", "line 2: classes[0].probability: is missing", "line 3: classes[1].probability: is missing"]),
-        ("", ["classes: is missing", "servers: is missing (or resources = { cpu = 64, gpu = 8 })"]),
+        ("", ["classes: is missing", "servers: is missing (or resources = { cpu = 64, gpu = 8 }, or [[nodes]])"]),
         # Lines within lists and tables over several lines.
         (HEAD + ONE.replace('{ law = "exponential", mean = 1 }', '{ law = "hyperexponential", probabilities = [1.0], means = [\n  1, # one\n  "]", 2,\n  -3 ] }'),
          [f"line 8, class 'T1': service.means[1]: ']': {WRITTEN}", "line 9, class 'T1': service.means[3] = -3: must be greater than 0"]),
@@ -226,17 +227,32 @@ KEYS = [
 ]
 
 
-@given(st.sampled_from(builtin_names()), st.randoms(use_true_random=False))
+# A model with nodes and all that may be said of them.
+SHARED = """
+placement = "pack"
+preemption = "restart"
+nodes = [{ name = "a", partition = "p", count = 2, has = { cpu = 8, memory = "64 GB" } }, { count = 1, has = { cpu = 4 } }]
+quotas = [{ name = "q", classes = ["one"], limit = { cpu = 8 }, cohort = "c", borrow = { cpu = 2 } }]
+classes = [
+  { name = "one", tasks = 2, per_node = 1, need = { cpu = 2, memory = "4 GB" }, nodes = ["a"], priority = 3, probability = 0.5, service = { law = "exponential", mean = 1.0 } },
+  { name = "two", need = { cpu = 4 }, partition = "p", probability = 0.5, service = { law = "exponential", mean = 1.0 } },
+]
+"""
+
+
+@given(st.sampled_from(["", *builtin_names()]), st.randoms(use_true_random=False))
 def test_whatever_is_wrong_is_said(name: str, dice: Any) -> None:
     """Values replaced, keys renamed or dropped, at any place: a model, or an error with words, and nothing else."""
-    document = tomllib.loads(builtin_text(name)) | {"scenario": [{"from": 1.0, "until": 2.0, "rate_factor": 2.0}]}
+    document = tomllib.loads(builtin_text(name) if name else SHARED)
+    change = {"rate_factor": 2.0} if name else {"nodes": {"a": 1}, "announced": True}
+    document |= {"scenario": [{"from": 1.0, "until": 2.0, **change}]}
     for _ in range(dice.randint(1, 4)):
         place = dice.choice(sorted(places(document), key=str) or [()])
         table: Any = document
         for key in place[:-1]:
             table = table[key]
         if place and dice.random() < 0.5:
-            table[place[-1]] = dice.choice(JUNK)
+            table[place[-1]] = copy.deepcopy(dice.choice(JUNK))
         elif place and isinstance(table, dict):
             value = table.pop(place[-1])
             table |= {dice.choice(KEYS): value} if dice.random() < 0.7 else {}

@@ -13,7 +13,7 @@ from loynes.inputs.arrivals import start_places
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import JobTable, job_table
 from loynes.kernels.cpu.engine import CpuEngine
-from loynes.kernels.cpu.replay import run_replay
+from loynes.kernels.cpu.stretches import run_replay
 from loynes.kernels.events.changes import Changes, ServerChange
 from loynes.kernels.events.engine import Events, ReplicaRecord, run_jobs, run_replicas
 from loynes.kernels.events.floor import HEAD, LINED, NOBODY, Floor, admit, interrupt, new_floor, start
@@ -46,7 +46,7 @@ def test_fcfs_is_the_recurrence(name: str) -> None:
     rate, count = 0.8 * model.ideal, 64 * BLOCK
     arrival, need, service = jobs_of(model, rate, count)
     if len(model.kinds) == 1:
-        expected = run_replay(model.servers, need[:, 0], service, arrival, np.array([0.0, arrival[-1] + 1])).wait
+        expected = run_replay(model.servers, need[:, 0], service, arrival).wait
     else:
         expected = np.array(strict(np.array(model.units), arrival, need, service))
     (found,) = simulate(job_table(model, rate), [0], seed=3, jobs_observed=count)
@@ -229,8 +229,9 @@ def changed(policy: str, *changes: ServerChange, **options: Any) -> np.ndarray:
         }
     )
     (found,) = simulate(
-        job_table(model, 1.0), [0], policy, jobs_observed=4, changes=Changes(of_servers=changes), **options
-    )
+        job_table(model, 1.0), [0], policy, jobs_observed=4, changes=Changes(of_servers=changes),
+        service=np.array([3.0]), residual=np.array([1.5]), **options,
+    )  # fmt: skip
     return found.observations.jobs[:4, 0]
 
 
@@ -241,8 +242,8 @@ def test_servers_come_and_go() -> None:
         assert changed(policy).tolist() == [0, 0, 1, 1]
         # From 2.5 on one at a time, and A may end: B ends at 4, C 4-7; back at 5: D 5-8.
         gone, back = ServerChange(2.5, (2,), False, 0), ServerChange(5.0, (-2,), False, 1)
-        # Server filling stops B at once, until A has ended: B 3-4.5, C 4.5-7.5, D 5-8.
-        drained = [0, 0.5, 2.5, 2] if policy == "server-filling" else [0, 0, 2, 2]
+        # Where jobs may be stopped, B is at once, until A has ended: B 3-4.5, C 4.5-7.5, D 5-8.
+        drained = [0, 0.5, 2.5, 2] if policies()[policy].keeps_place else [0, 0, 2, 2]
         assert changed(policy, gone, back).tolist() == drained
         # All four fail at 2.5: A and B begin again at 3 with two servers back, one after the other.
         failed, repaired = ServerChange(2.5, (4,), True, 0), ServerChange(3.0, (-2,), False, 1)
@@ -286,7 +287,7 @@ def test_all_jobs_end_and_no_server_is_lost() -> None:
             assert np.isfinite(found).all()
             assert (found[:, 0] >= 0).all()
             assert np.allclose(found[:, 1] - found[:, 0], service)
-            if policy != "server-filling":
+            if not policies()[policy].keeps_place:
                 begin, end = arrival + found[:, 0], arrival + found[:, 1]
                 used = [need[(begin <= t) & (t < end - 1e-9), 0].sum() for t in begin]
                 assert max(used) <= 8

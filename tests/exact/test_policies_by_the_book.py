@@ -5,7 +5,10 @@ The line here is a list, servers are counted anew at every event, and nothing is
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,14 +16,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import loynes
-from loynes.inputs.philox import STREAM_STATIONARY
-from loynes.inputs.tables import job_table
+from loynes.inputs.philox import STREAM_POLICY, STREAM_STATIONARY, long_uniform, words
+from loynes.inputs.tables import class_probabilities, job_table
 from loynes.kernels.cpu.engine import CpuEngine
 from loynes.kernels.events import engine
 from loynes.kernels.events.changes import Changes, ServerChange
 from loynes.kernels.events.engine import Events, run_jobs, run_replicas
 from loynes.kernels.events.loop import draw
+from loynes.kernels.events.mix import Mix, recorded_mix
 from loynes.kernels.events.policies import policies
+from loynes.kernels.events.schedules import schedules_for
 
 
 class Cluster:
@@ -36,6 +41,7 @@ class Cluster:
         jobs: list[tuple[float, np.ndarray, float, float]],
         busy: tuple[float, ...] = (),
         lost: tuple[tuple[float, int], ...] = (),
+        mix: Mix | None = None,
     ) -> None:
         self.units, self.jobs, self.busy, self.lost = units, jobs, list(busy), list(lost)
         self.line: list[int] = []
@@ -46,6 +52,8 @@ class Cluster:
         self.draining = self.idled = self.ended = False
         self.reserved, self.units_before = dict[int, float](), units
         self.event, self.ended_now = "", list[int]()
+        # And those that are computed for a mix: what they are told of it, who runs among its own, and schedules.
+        self.mix, self.own, self.turns = mix, set[int](), dict[str, Any]()
 
     def need(self, i: int) -> np.ndarray:
         return self.jobs[i][1]
@@ -73,11 +81,24 @@ class Cluster:
         self.line.remove(i)
         self.running[i] = self.now
 
+    def enter(self, i: int) -> None:
+        self.line.append(i)
+
+    def forget(self, i: int) -> None:
+        self.line = [j for j in self.line if j != i]
+
     def stop(self, i: int) -> None:
         self.left[i] -= self.now - self.running.pop(i)
 
-    def run(self, schedule: Callable[[Cluster, int], None], option: int, observed: int) -> list[float]:
-        """When each of the first jobs ends."""
+    def run(
+        self,
+        schedule: Callable[..., None],
+        option: int,
+        observed: int,
+        changes: Iterable[tuple[float, Callable[[float], None]]] = (),
+    ) -> list[float]:
+        """When each of the first jobs ends; at given times something else happens."""
+        changes = list(changes)
         ends, coming = [np.nan] * len(self.jobs), list(range(len(self.jobs)))
         while np.isnan(ends[:observed]).any():
             end = min([*self.busy, *(since + self.left[i] for i, since in self.running.items())], default=np.inf)
@@ -87,6 +108,9 @@ class Cluster:
             if self.lost and self.lost[0][0] < min(end, arrival, planned):
                 self.now, gone = self.lost.pop(0)
                 self.units = self.units - gone
+            elif changes and changes[0][0] < min(end, arrival, planned):
+                self.now, happen = changes.pop(0)
+                happen(self.now)
             elif planned < min(end, arrival):
                 self.now = planned
             elif end <= arrival:
@@ -97,10 +121,10 @@ class Cluster:
                     ends[i] = end
                     self.ended_now.append(i)
                     del self.running[i]
-                    self.line = [j for j in self.line if j != i]
+                    self.forget(i)
             else:
                 self.now, self.event = self.jobs[coming[0]][0], "arrival"
-                self.line.append(coming.pop(0))
+                self.enter(coming.pop(0))
             schedule(self, option)
         return ends[:observed]
 
@@ -220,6 +244,107 @@ def quick_swap(cluster: Cluster, threshold: int) -> None:
         cluster.idled, cluster.draining = True, bool(big())
 
 
+def first_fit_ageing(cluster: Cluster, age: int) -> None:
+    """Whoever fits, unless the head of the line does not and has waited too long."""
+    while fitting := [i for i in cluster.line if cluster.fits(i)]:
+        head = cluster.line[0]
+        if head not in fitting and cluster.now - cluster.jobs[head][0] > age:
+            return
+        cluster.start(fitting[0])
+
+
+def serve(cluster: Cluster, served: list[int]) -> None:
+    """These and no others, as far as there is room."""
+    for i in set(cluster.running) - set(served):
+        cluster.stop(i)
+    for i in sorted(served):
+        if i not in cluster.running and cluster.fits(i):
+            cluster.running[i] = cluster.now
+
+
+def divisor_filling(cluster: Cluster, option: int) -> None:
+    """Of all sets of jobs of the shortest beginning that has one which fills all servers, the one of the largest needs
+    and of equals the earliest; where there is none, of those that need most."""
+    servers, line = int(cluster.units[0]), list(filter(cluster.could_fit, cluster.line))
+    sets = [()]
+    for i in line[:servers]:
+        sets += [(*one, i) for one in sets]
+        sets = [one for one in sets if sum(map(cluster.size, one)) <= servers]
+        if any(sum(map(cluster.size, one)) == servers for one in sets):
+            break
+
+    def worth(one: tuple[int, ...]) -> tuple[int, list[int], list[int]]:
+        ordered = sorted(one, key=lambda i: (-cluster.size(i), i))
+        return sum(map(cluster.size, one)), [cluster.size(i) for i in ordered], [-i for i in ordered]
+
+    serve(cluster, list(max(sets, key=worth)))
+
+
+def class_in(cluster: Cluster, i: int) -> int:
+    assert cluster.mix is not None
+    return cluster.mix.demand.tolist().index(cluster.need(i).tolist())
+
+
+def balanced_splitting(cluster: Cluster, option: int) -> None:
+    """Shares in whole jobs, and what is left; if the largest job needs more than that, it is put aside first."""
+    mix = cluster.mix
+    assert mix is not None
+    servers, needs = int(mix.units[0]), mix.demand[:, 0].tolist()
+    work = [Fraction(float(r * s)) * n for r, s, n in zip(mix.rate, mix.service, needs, strict=True)]
+    for shared in (servers, servers - max(needs)):
+        own = [math.floor(shared * w / sum(work) / n + Fraction(1, 10**9)) for w, n in zip(work, needs, strict=True)]
+        helpers = servers - sum(k * n for k, n in zip(own, needs, strict=True))
+        if helpers >= max(needs):
+            break
+    cluster.own &= set(cluster.running)
+    for i in list(cluster.line):
+        c = class_in(cluster, i)
+        if sum(class_in(cluster, j) == c for j in cluster.own) < own[c] and cluster.fits(i):
+            cluster.start(i)
+            cluster.own.add(i)
+    while cluster.line and cluster.fits(cluster.line[0]):
+        used = len(cluster.busy) + sum(cluster.size(i) for i in cluster.running if i not in cluster.own)
+        if cluster.size(cluster.line[0]) > helpers - used:
+            return
+        cluster.start(cluster.line[0])
+
+
+def msr(cluster: Cluster, option: int, backfill: bool = False) -> None:
+    """Schedules in turn; changes are made at their times, be anybody there or not."""
+    mix, turns = cluster.mix, cluster.turns
+    assert mix is not None
+    if not turns:
+        found = schedules_for(mix.units, mix.demand, mix.rate * mix.service, mix.residual)
+        turns |= {"jobs": found.jobs, "mean": found.share * option, "now": 0, "changing": True, "drawn": 0}
+        turns["mean"] = turns["mean"] if len(found.share) > 1 else [np.inf]
+
+    def drawn() -> float:
+        word = words(mix.seed, STREAM_POLICY, mix.replica, np.array([turns["drawn"]]))
+        turns["drawn"] += 1
+        return -math.log(float(long_uniform(word[0], word[1])[0]))
+
+    if not turns["changing"] and turns["until"] <= cluster.now:
+        turns["now"], turns["changing"] = (turns["now"] + 1) % len(turns["mean"]), True
+    wanted = turns["jobs"][turns["now"]]
+    for c in range(len(wanted)):
+        running = sum(class_in(cluster, i) == c for i in cluster.running)
+        for i in [i for i in cluster.line if class_in(cluster, i) == c]:
+            if running < wanted[c] and cluster.fits(i):
+                cluster.start(i)
+                running += 1
+    classes = [class_in(cluster, i) for i in cluster.running]
+    if turns["changing"] and all(classes.count(c) <= wanted[c] for c in classes):
+        turns["changing"] = False
+        turns["until"] = cluster.now + turns["mean"][turns["now"]] * drawn()
+    cluster.reserved = {} if turns["changing"] else {-1: turns["until"]}
+    if backfill and not turns["changing"]:
+        first_fit(cluster, option)
+
+
+def msr_backfill(cluster: Cluster, option: int) -> None:
+    msr(cluster, option, backfill=True)
+
+
 def server_filling(cluster: Cluster, option: int) -> None:
     """The line is that of all jobs here: whoever runs has kept its place. Who needs more than there is is passed."""
     total, beginning = 0, []
@@ -232,11 +357,7 @@ def server_filling(cluster: Cluster, option: int) -> None:
         if cluster.size(i) <= left:
             served.append(i)
             left -= cluster.size(i)
-    for i in set(cluster.running) - set(served):
-        cluster.stop(i)
-    for i in sorted(served):
-        if i not in cluster.running and cluster.fits(i):
-            cluster.running[i] = cluster.now
+    serve(cluster, served)
 
 
 BOOK: dict[str, Callable[[Cluster, int], None]] = {
@@ -250,6 +371,11 @@ BOOK: dict[str, Callable[[Cluster, int], None]] = {
     "smash": smash,
     "quick-swap": quick_swap,
     "server-filling": server_filling,
+    "divisor-filling": divisor_filling,
+    "first-fit-ageing": first_fit_ageing,
+    "msr": msr,
+    "msr-backfill": msr_backfill,
+    "balanced-splitting": balanced_splitting,
 }
 
 
@@ -278,7 +404,9 @@ def test_by_the_book(name: str, kinds: int) -> None:
         guess, option = np.maximum(guess, service), int(rng.integers(1, 5))
         times, _ = run_jobs(units, arrival, need, service, policy, option, guess)
         jobs = list(zip(arrival, need, service.tolist(), guess.tolist(), strict=True))
-        ends = Cluster(units, jobs).run(BOOK[name], option, count)
+        demand, job_class = np.unique(need, axis=0, return_inverse=True)
+        mix = recorded_mix(units, arrival, job_class.ravel(), demand, service, option)
+        ends = Cluster(units, jobs, mix=mix).run(BOOK[name], option, count)
         np.testing.assert_allclose(arrival + times[:, 1], ends, rtol=0, atol=1e-9, err_msg=f"line {line}")
 
 
@@ -341,14 +469,16 @@ def test_from_any_state(name: str) -> None:
         workload = np.sort(np.maximum(rng.exponential(4.0, 8) - 1.0, 0.0))
         events = Events(
             table, seed, STREAM_STATIONARY, np.arange(1), policies()[name], 2, 1.5, jobs_observed=observed, each=True,
-            workload=workload[None], changes=changes,
+            workload=workload[None], changes=changes, service=np.ones(4), residual=np.ones(4),
         )  # fmt: skip
         (record,) = run_replicas(events, CpuEngine(1))
         gap, job_class, services = np.empty(2048), np.empty(2048, np.int64), np.empty(2048)
         draw(table, np.uint64(seed), 0, 0, 0, 2048, 0, gap, job_class, services)
         arrival, need = np.cumsum(gap), np.asarray(table.demand)[job_class]
         jobs = list(zip(arrival, need, services.tolist(), (1.5 * services).tolist(), strict=True))
-        cluster = Cluster(np.array([8]), jobs, tuple(workload[workload > 0]), ((4.0, 5), (25.0, -5)))
+        rate = class_probabilities(table) / table.gap_mean
+        mix = Mix(table.units, table.demand, rate, np.ones(4), np.ones(4), 2, seed)
+        cluster = Cluster(np.array([8]), jobs, tuple(workload[workload > 0]), ((4.0, 5), (25.0, -5)), mix)
         ends = cluster.run(BOOK[name], 2, observed)
         np.testing.assert_allclose(arrival[:observed] + record.observations.jobs[:observed, 1], ends, rtol=0, atol=1e-9)
 

@@ -25,8 +25,9 @@ class Trace:
 
 
 TRACES = {
-    # A runs 0-4 and leaves one server. B (4) waits for it, C (1) behind B although it would fit, D behind C.
-    "fcfs": Trace(4, 2, [(0, 3, 4), (1, 4, 1), (2, 1, 1), (2.5, 4, 1)], [0, 4, 5, 6]),
+    # A runs 0-4 and leaves four servers. B (5) waits for it, C (1) and D (1) behind B although they would fit, and E
+    # (5) for B.
+    "fcfs": Trace(8, 2, [(0, 4, 4), (1, 5, 1), (2, 1, 1), (2.5, 1, 20), (3, 5, 1)], [0, 4, 4, 4, 5]),
     # A takes all until 4. Then B (3), not C (4), and D (1), which lasts until 8. At 7 B ends: three idle, C does not
     # fit, E (2) does, until 9.5. Only then are all four free for C.
     "first-fit": Trace(4, 1, [(0, 4, 4), (1, 3, 3), (2, 4, 1), (2.5, 1, 4), (3, 2, 2.5)], [0, 4, 9.5, 4, 7]),
@@ -60,9 +61,31 @@ TRACES = {
     ),
     # A (1) and B (2) run. At 2 A, B and C (4) are the shortest beginning that fills four servers; C needs most, the
     # others are stopped. At 3 A, B and D (1) just fill them, and E (4) is not looked at. At 4 B and D end; of A and E E
-    # is served, 4-5, and A, which has 1 left to get, ends at 6: 2 later than if it had not waited.
+    # is served, 4-5, and A, which has 1 left to get, ends at 6: 2 later than if it had not waited. At 10 F (3) and G
+    # (2) are enough to fill four servers, and F needs more; H (2), which would just fill them with G, is not looked at.
     "server-filling": Trace(
-        4, 1, [(0, 1, 4), (1, 2, 2), (2, 4, 1), (2.5, 1, 1), (2.75, 4, 1)], [2, 2, 2, 3, 4]
+        4, 1, [(0, 1, 4), (1, 2, 2), (2, 4, 1), (2.5, 1, 1), (2.75, 4, 1), (10, 3, 1), (10, 2, 1), (10, 2, 1)],
+        [2, 2, 2, 3, 4, 10, 11, 11],
+    ),
+    # A leaves one server. C passes B (4), which has waited 1, less than 2; D does not, as B has waited 2.5 by then.
+    "first-fit-ageing": Trace(4, 2, [(0, 3, 4), (1, 4, 1), (2, 1, 1), (3.5, 1, 0.25)], [0, 4, 2, 5]),
+    # Of A (3), B (2) and C (2) none fill six servers; A and B need most. At 3, with D (2), B, C and D do: A, which has
+    # 1 left to get, is stopped. At 4 B ends; of A, C and D, A and C need most. They end at 5, and D goes on.
+    "divisor-filling": Trace(6, 1, [(0, 3, 4), (1, 2, 3), (2, 2, 2), (3, 2, 2)], [1, 1, 3, 4]),
+    # As much work in jobs that need 3 as in those that need 1: one of each at a time is the best there is on four
+    # servers, and the only schedule. B waits for A, and D for C.
+    "msr": Trace(4, 1, [(0, 1, 2), (0.5, 1, 2), (1, 3, 2), (1.5, 3, 2)], [0, 2, 1, 3]),
+    # 14 parts of the time are for jobs that need 1, 4 for those that need 4 (four of the former run at once): 14/9 and
+    # 4/9 of a cycle of 2, the latter first. The times drawn are 3.058, 0.165 and 0.116 times the mean. A starts at
+    # once, as nobody else is there. At 2.859 it is the turn of small jobs, at 3.115 that of a big one: A runs to its
+    # end, and B, C and D wait although they fit. At 4.5 E; at 4.552 its time is over, at 5.5 it ends.
+    "msr-backfill": Trace(
+        4, 2, [(1.5, 1, 3), (3.5, 1, 2), (3.5, 1, 2), (4, 1, 3), (4, 4, 1), (4.5, 1, 4)], [1.5, 5.5, 5.5, 5.5, 4.5, 5.5]
+    ),
+    # Half of the work needs 1, half 2. With two servers aside for the largest job, two are of the first class, and two
+    # of the second. A (2) runs on its own, B on the two that help; C waits for A while two idle, which D and E take.
+    "balanced-splitting": Trace(
+        6, 1, [(0, 2, 4), (0.1, 2, 4), (0.2, 2, 4), (1, 1, 12), (1.5, 1, 12)], [0, 0.1, 4, 1, 1.5]
     ),
 }  # fmt: skip
 

@@ -18,7 +18,7 @@ import loynes
 from loynes.errors import LoynesWarning, TraceError, UsageError
 from loynes.estimators.jobs import average_in_windows
 from loynes.kernels import reference
-from loynes.kernels.cpu.replay import run_replay
+from loynes.kernels.cpu.stretches import run_replay
 from loynes.kernels.reference import BLOCK
 from loynes.questions.answering.replaying import REST
 from loynes.traces.trace import TOO_LARGE
@@ -89,12 +89,12 @@ def levels(servers: int, need: Array, submit: Array, start: Array, end: Array) -
 @settings(max_examples=60)
 @given(workloads())
 def test_the_reference_bit_for_bit(as_runs: bool, workload: tuple[int, Array, Array, Array]) -> None:
-    found = run_replay(*workload, np.array([0.0, np.inf]), as_runs)
+    found = run_replay(*workload, as_runs)
     wait, loss, W = by_reference(*workload)
     np.testing.assert_array_equal(found.wait, wait)
     np.testing.assert_array_equal(found.workload, W)
     np.testing.assert_allclose(found.loss, loss, rtol=1e-10, atol=1e-9)
-    assert found.lost[0] == pytest.approx(np.sum(loss), rel=1e-10, abs=1e-9)
+    assert found.lost_in(np.array([0.0, np.inf]))[0] == pytest.approx(np.sum(loss), rel=1e-10, abs=1e-9)
 
 
 def test_a_long_run_list_bit_for_bit() -> None:
@@ -108,7 +108,7 @@ def test_a_long_run_list_bit_for_bit() -> None:
     assert np.unique(W).size > 100
     assert 0.1 < np.mean(wait > 0) < 0.9
     for as_runs in (False, True):
-        found = run_replay(*workload, np.array([0.0, np.inf]), as_runs)
+        found = run_replay(*workload, as_runs)
         np.testing.assert_array_equal(found.wait, wait)
         np.testing.assert_array_equal(found.workload, W)
 

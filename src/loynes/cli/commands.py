@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
+import re
 import sys
+import time
+from copy import copy
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from loynes.errors import UsageError
 
@@ -44,8 +48,23 @@ class QuestionGroup(TyperGroup):
     """All commands: one for each question, loaded when it is named, and those that are written out."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        names = [name for name in _modules() if "_" not in name]
-        return sorted({*names, *_outside(), *super().list_commands(ctx)}, key=_place)
+        return sorted({*_commands(), *_outside(), *super().list_commands(ctx)}, key=_place)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        TyperGroup.format_help(self._listed(), ctx, formatter)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        listing = copy(ctx)
+        listing.command = self._listed()
+        return TyperGroup.shell_complete(listing.command, listing, incomplete)
+
+    def _listed(self) -> QuestionGroup:
+        """This group with commands that have a name and a summary and nothing else: to list them loads no question."""
+        listed = copy(self)
+        listed.commands = self.commands | {
+            name: TyperCommand(name, help=text) for name in _commands() if (text := listed_summary(name))
+        }
+        return listed
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name in self.commands or cmd_name not in (*_modules(), *_outside()):
@@ -60,14 +79,36 @@ def _outside() -> list[str]:
     return [name for name, one in known.items() if not one.__module__.startswith("loynes.")]
 
 
-def _modules() -> list[str]:
+@cache
+def _modules() -> tuple[str, ...]:
     """The modules that hold questions."""
-    return [m.name for m in pkgutil.iter_modules(import_module("loynes.questions").__path__) if not m.ispkg]
+    return tuple(m.name for m in pkgutil.iter_modules(import_module("loynes.questions").__path__) if not m.ispkg)
+
+
+def _commands() -> list[str]:
+    """The questions that have a command of their own."""
+    return [name for name in _modules() if "_" not in name]
+
+
+def listed_summary(name: str) -> str:
+    """The first paragraph of a question's docstring, read from its file: loading it would take ten times as long. Empty
+    where it is not found there; the question then has to be loaded."""
+    source = Path(next(iter(import_module("loynes.questions").__path__))) / f"{name}.py"
+    text = source.read_text(encoding="utf-8") if source.is_file() else ""
+    for documented in re.split(r"^class ", text, flags=re.MULTILINE)[1:]:
+        doc = re.match(r'[^\n]*:\n    """(.*?)"""', documented, re.DOTALL)
+        if doc and f'\n    command: ClassVar[str] = "{name}"\n' in documented:
+            return _first_paragraph(doc[1])
+    return ""
+
+
+def _first_paragraph(doc: str | None) -> str:
+    return " ".join((doc or "").partition("\n\n")[0].split())
 
 
 # The order in which help shows commands: from the first look at a model to what is left to do with a result.
-ORDER = ("init", "models", "check", "stability", "evaluate", "exact", "certify", "simulate", "policies", "compare",
-         "sweep", "plan", "sensitivity", "replay", "fit", "sample", "report", "resume", "reproduce",
+ORDER = ("init", "models", "check", "stability", "evaluate", "exact", "certify", "simulate", "policies", "advise",
+         "compare", "sweep", "plan", "sensitivity", "replay", "eta", "fit", "sample", "report", "resume", "reproduce",
          "schema")  # fmt: skip
 
 
@@ -119,9 +160,8 @@ def question_command(name: str) -> Any:
     run.__annotations__ = {one.name: one.annotation for one in ordered}
     lines = (*question.examples, *(others[LOG].examples if LOG in others else ()))
     examples = "Examples:\n\n" + "\n\n".join(lines) if lines else None
-    help_text = " ".join((question.__doc__ or "").partition("\n\n")[0].split())
     command = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
-    command.command(name, help=help_text, epilog=examples)(run)
+    command.command(name, help=_first_paragraph(question.__doc__), epilog=examples)(run)
     return typer.main.get_command(command)
 
 
@@ -266,6 +306,12 @@ def _run(question: type[Question], given: dict[str, Any], others: dict[str, type
     if out is not None:
         (output.had_it if known else output.wrote)(out, bool(common["quiet"]))
     output.stopped(result, folder)
+    every = getattr(asked, "watch", None)
+    while every:
+        time.sleep(every)
+        with asking(title, None, **ways, deadline=deadline) as (progress, executor):
+            result = ask(asked, executor=executor, progress=progress, deadline=deadline)
+        output.result(result, bool(common["as_json"]), out if folder is None else None)
     if result.unmet:
         raise typer.Exit(1)
 

@@ -30,6 +30,7 @@ from loynes.estimate import Estimate, mean_of, variance_from
 from loynes.estimators import chains as from_chains
 from loynes.estimators.chains import Mixture, mixture_of
 from loynes.estimators.measures import NOTHING_MORE, Measures, Spread, System, Waits, Wanted, bracket, system_of
+from loynes.estimators.regression import AS_THEY_ARE, Regression
 from loynes.inputs.tables import Needs
 from loynes.kernels.tally import Tally
 from loynes.model.cluster import Model
@@ -46,25 +47,26 @@ def measures(
     confidence: float,
     wanted: Wanted = NOTHING_MORE,
     responses: Sides | None = None,
-    controls: Array | None = None,
+    regression: Regression = AS_THEY_ARE,
 ) -> Measures:
-    """Of tallies of waits from both sides, and of responses where a job's service hangs together with its wait."""
+    """Of tallies of waits from both sides, and of responses where a job's service hangs together with its wait; both
+    regressed on the same controls."""
     seen = responses or (None, None)
     grid = from_chains.grid_of(*sides)
     below, above = (
-        from_chains.measures(model, rate, needs, tally, confidence, wanted, of_responses, controls=controls, grid=grid)
+        from_chains.measures(model, rate, needs, tally, confidence, wanted, of_responses, False, regression, grid)
         for tally, of_responses in zip(sides, seen, strict=True)
     )
     hull = bracket(below, above)
 
     def waits(of: Waits, share: dict[int, float]) -> Waits:
-        return _with_variances(of, mixture_of(model, needs, share), sides, responses, confidence)
+        return _with_variances(of, mixture_of(model, needs, share), sides, responses, confidence, regression)
 
     positions = {c.label: position for position, c in enumerate(model.classes)}
     return Measures(
         overall=waits(hull.overall, {position: c.probability for position, c in enumerate(model.classes)}),
         classes={name: waits(of, {positions[name]: 1.0}) for name, of in hull.classes.items()},
-        system=_with_losses(hull, model, rate, needs, sides, confidence),
+        system=_with_losses(hull, model, rate, needs, sides, confidence, regression),
         tails=hull.tails,
     )
 
@@ -73,7 +75,7 @@ def hulls(model: Model) -> list[str]:
     """The metrics that are not bracketed while chains are apart, by name."""
     if model.plain or model.order == "fcfs":
         return []
-    return ["hol_loss", *(f"{kind}.hol_loss" for kind in model.kinds if model.resources)]
+    return ["hol_loss", *(f"{kind}.hol_loss" for kind in model.kinds if model.by_resource)]
 
 
 def loss_columns(model: Model, needs: Needs, sides: Sides) -> tuple[Array, Array] | None:
@@ -95,32 +97,42 @@ def idled(model: Model, needs: Needs) -> Array | None:
     return np.tile(np.array(model.units) - float(len(model.units) == 1), (len(needs.need), 1))
 
 
-def _with_losses(hull: Measures, model: Model, rate: float, needs: Needs, sides: Sides, confidence: float) -> System:
+def _with_losses(
+    hull: Measures, model: Model, rate: float, needs: Needs, sides: Sides, confidence: float, regression: Regression
+) -> System:
     columns = loss_columns(model, needs, sides)
     if columns is None:
         return hull.system
-    ends = [[mean_of(column, confidence) for column in side.T] for side in columns]
+    ends = [[mean_of(regression(column), confidence) for column in side.T] for side in columns]
     losses = [_between(0.5 * (low.estimate + high.estimate), low, high) for low, high in zip(*ends, strict=True)]
     found = system_of(model, rate, hull.overall.wait.mean, hull.overall.response.mean, losses)
     kinds = {kind: replace(one, hol_loss=found.resources[kind].hol_loss) for kind, one in hull.system.resources.items()}
     return replace(hull.system, hol_loss=found.hol_loss, resources=kinds)
 
 
-def _with_variances(of: Waits, mix: Mixture, sides: Sides, responses: Sides | None, confidence: float) -> Waits:
-    wait = replace(of.wait, variance=_variance(of.wait, sides, mix.weight, confidence))
+def _with_variances(
+    of: Waits, mix: Mixture, sides: Sides, responses: Sides | None, confidence: float, regression: Regression
+) -> Waits:
+    wait = replace(of.wait, variance=_variance(of.wait, sides, mix.weight, confidence, regression))
     if not np.isfinite(mix.service_2):
         return replace(of, wait=wait)
     if responses is not None:
-        variance = _variance(of.response, responses, mix.weight, confidence)
+        variance = _variance(of.response, responses, mix.weight, confidence, regression)
     else:
         longer = mix.cross - 2.0 * mix.service_1 * mix.weight  # 2 p_k (m_k - m)
         own = mix.service_2 - mix.service_1**2
-        variance = _variance(of.response, sides, mix.weight, confidence, longer, own)
+        variance = _variance(of.response, sides, mix.weight, confidence, regression, longer, own)
     return replace(of, wait=wait, response=replace(of.response, variance=variance))
 
 
 def _variance(
-    hull: Spread, sides: Sides, weight: Array, confidence: float, more: Array | None = None, own: float = 0.0
+    hull: Spread,
+    sides: Sides,
+    weight: Array,
+    confidence: float,
+    regression: Regression,
+    more: Array | None = None,
+    own: float = 0.0,
 ) -> Estimate:
     """Of a mixture of columns: the estimate of both chains, between bounds of E[X^2] - E[X]^2 + more @ E[X] + own."""
     first = [_a_look(tally, tally.wait) for tally in sides]
@@ -130,7 +142,7 @@ def _variance(
         linear = second[growing]
         if more is not None:
             linear = linear + first[growing] @ np.maximum(more, 0.0) + first[falling] @ np.minimum(more, 0.0)
-        return variance_from(first[falling] @ weight, linear, confidence)
+        return variance_from(first[falling] @ weight, linear, confidence, regression)
 
     return _between(hull.variance.estimate, end(0, 1), end(1, 0))
 

@@ -15,9 +15,11 @@ only up to its bin, so that both ends are moved to the outer edges of their bins
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -25,43 +27,21 @@ import numpy as np
 from loynes.arrays import Array
 from loynes.estimate import Estimate, half_width, mean_of, probability_from, skewness_extension, student, variance_from
 from loynes.estimators.measures import ALL_JOBS, NOTHING_MORE, Measures, Spread, Waits, Wanted, system_of
+from loynes.estimators.regression import AS_THEY_ARE, Regression
 from loynes.estimators.tails import RAREST, grid_to
 from loynes.inputs.tables import MANY_CLASSES, Needs
 from loynes.kernels.tally import Tally, bin_edges
 from loynes.model.cluster import Model
 
-# Replicas for each number of a regression, at least.
-LEAST_PER_CONTROL = 8
-# A replica with less than this part of its value free lies on the line whatever it saw: without it there is no line.
-LEAST_FREEDOM = 1e-9
 
-
-def overall_wait(tally: Tally, needs: Needs, confidence: float, controls: Array | None = None) -> Estimate:
+def overall_wait(tally: Tally, needs: Needs, confidence: float, regression: Regression = AS_THEY_ARE) -> Estimate:
     """The mean wait of all jobs: cheap, for watching a run narrow."""
-    return mean_of(regressed((tally.wait @ needs.weight) / tally.looks, controls), confidence)
+    return mean_of(regression(mean_waits(tally, needs)), confidence)
 
 
-def regressed(values: Array, controls: Array | None) -> Array:
-    """Values of independent replicas, without what controls of expectation 0 explain of them.
-
-    The mean of what comes out is the intercept of a linear regression. How far a value lies from it says how far the
-    intercept moves if its replica is left out, times one less than their number: centred pseudo-values (Tukey 1958),
-    whose standard error, as of independent values, is the jackknife's. The textbook's standard error takes all replicas
-    to be equally noisy, and would be too short: one that has met a very long service has the largest control, so that
-    it draws the line to itself, and much the most noise around the line.
-    """
-    rows = len(values)
-    if controls is None or rows < LEAST_PER_CONTROL * (1 + controls.shape[1]):
-        return values
-    spread = controls.std(axis=0)
-    design = np.hstack([np.ones((rows, 1)), controls[:, spread > 0] / spread[spread > 0]])
-    inverse = np.linalg.pinv(design, rcond=1e-12)
-    fit = inverse @ values
-    freedom = 1.0 - np.einsum("rc,cr->r", design, inverse)  # of each replica, to be off the line
-    if freedom.min() < LEAST_FREEDOM:
-        return values
-    moves = (rows - 1) * inverse[0] * (values - design @ fit) / freedom
-    return np.asarray(fit[0] + moves - moves.mean())
+def mean_waits(tally: Tally, needs: Needs) -> Array:
+    """Of all jobs, by replica."""
+    return np.asarray((tally.wait @ needs.weight) / tally.looks)
 
 
 def measures(
@@ -73,25 +53,25 @@ def measures(
     wanted: Wanted = NOTHING_MORE,
     responses: Tally | None = None,
     quickly: bool = False,
-    controls: Array | None = None,
+    regression: Regression = AS_THEY_ARE,
     grid: tuple[float, ...] | None = None,
 ) -> Measures:
     """Of a tally of waits, and one of responses where a job's service hangs together with its wait.
 
-    Means are regressed on controls, if there are any.
+    All but the ends of what is rare is regressed on controls, if there are any.
 
     Quickly, or of very many classes: without the percentiles of responses, which take longest. Tails, if wanted, are
     over the grid that is given, or over one of their own.
     """
-    waits = _waits_of(needs, tally, confidence, wanted)
-    waits.quickly, waits.controls = quickly or len(model.classes) > MANY_CLASSES, controls
+    waits = _waits_of(needs, tally, confidence, wanted, regression)
+    waits.quickly = quickly or len(model.classes) > MANY_CLASSES
     if responses is not None:
-        waits.responses = _waits_of(needs, responses, confidence, wanted)
+        waits.responses = _waits_of(needs, responses, confidence, wanted, regression)
     shares = {c.label: {position: 1.0} for position, c in enumerate(model.classes)}
     everyone = {position: c.probability for position, c in enumerate(model.classes)}
     classes = {name: waits.of(model, share) for name, share in shares.items()}
     overall = waits.of(model, everyone)
-    losses = [mean_of(regressed(lost / tally.looks, controls), confidence) for lost in tally.loss.T]
+    losses = [mean_of(regression(lost / tally.looks), confidence) for lost in tally.loss.T]
     system = system_of(model, rate, overall.wait.mean, overall.response.mean, losses)
     tails = {}
     if wanted.tails:
@@ -124,12 +104,12 @@ def tails_of(tally: Tally, confidence: float, grid: tuple[float, ...]) -> dict[f
 
 
 def _alone(tally: Tally, confidence: float, wanted: Wanted) -> _Waits:
-    return _waits_of(Needs._make([np.zeros(1)] * len(Needs._fields)), tally, confidence, wanted)
+    return _waits_of(Needs._make([np.zeros(1)] * len(Needs._fields)), tally, confidence, wanted, AS_THEY_ARE)
 
 
-def _waits_of(needs: Needs, tally: Tally, confidence: float, wanted: Wanted) -> _Waits:
+def _waits_of(needs: Needs, tally: Tally, confidence: float, wanted: Wanted, regression: Regression) -> _Waits:
     looks = tally.looks[:, None].astype(np.float64)
-    return _Waits(needs, tally.wait / looks, tally.square / looks, _Histogram(tally), confidence, wanted)
+    return _Waits(needs, tally.wait / looks, tally.square / looks, _Histogram(tally), confidence, wanted, regression)
 
 
 class Mixture(NamedTuple):
@@ -169,22 +149,43 @@ class _Histogram:
         self.zero = tally.none / tally.looks[:, None]
         self.mass[:, :, 0] -= self.zero
 
+    @functools.cached_property
+    def pooled(self) -> tuple[Array, Array]:
+        """Zero waits by [need] and the others by [need, bin], over all replicas."""
+        return self.zero.mean(axis=0), self.mass.mean(axis=0)
+
+    def mixed(self, weight: Array, first: int = 0) -> Array:
+        """Of a mixture of needs, by [replica, bin] from a bin on."""
+        (needs,) = np.nonzero(weight)
+        if len(needs) == 1:
+            # A class has one need: looking at all of them would make many classes cost as much as their square.
+            return np.asarray(self.mass[:, needs[0], first:] * weight[needs[0]])
+        return np.asarray(np.einsum("rkb,k->rb", self.mass[:, :, first:], weight))
+
 
 class _Waits:
     def __init__(
-        self, needs: Needs, first: Array, second: Array, histogram: _Histogram, confidence: float, wanted: Wanted
+        self,
+        needs: Needs,
+        first: Array,
+        second: Array,
+        histogram: _Histogram,
+        confidence: float,
+        wanted: Wanted,
+        regression: Regression,
     ) -> None:
         self.needs, self.first, self.second, self.wanted = needs, first, second, wanted
         self.histogram, self.confidence, self.quickly = histogram, confidence, False
-        self.controls: Array | None = None  # of expectation 0, by replica
+        self.regression = regression
         self._known: dict[bytes, Waits] = {}
+        self._known_tails: dict[tuple[bytes, tuple[float, ...]], dict[float, Estimate]] = {}
         self.responses: _Waits | None = None  # seen, where they do not follow from waits and services apart
 
     def spread(self, weight: Array) -> Spread:
         """Mean, variance and percentiles of a mixture of columns."""
         first, second = self.first @ weight, self.second @ weight
-        mean = mean_of(first, self.confidence).within(0.0, math.inf)
-        variance = variance_from(first, second, self.confidence)
+        mean = mean_of(self.regression(first), self.confidence).within(0.0, math.inf)
+        variance = variance_from(first, second, self.confidence, self.regression)
         return self.wanted.spread(mean, variance, self._wait_percentiles(weight))
 
     def of(self, model: Model, share: dict[int, float]) -> Waits:
@@ -196,7 +197,9 @@ class _Waits:
         mean = seen_waits.wait.mean
         response_2 = second + self.first @ cross + service_2
         finite = math.isfinite(service_2)
-        variance = variance_from(first + service_1, response_2, confidence) if finite else Estimate.exact(math.inf)
+        variance = Estimate.exact(math.inf)
+        if finite:
+            variance = variance_from(first + service_1, response_2, confidence, self.regression)
         if self.responses is not None:
             seen = self.responses.spread(weight)
             variance = seen.variance if finite else variance
@@ -212,31 +215,40 @@ class _Waits:
         key = weight.tobytes()
         if key not in self._known:
             first, second = self.first @ weight, self.second @ weight
-            mean = mean_of(regressed(first, self.controls), self.confidence).within(0.0, math.inf)
+            mean = mean_of(self.regression(first), self.confidence).within(0.0, math.inf)
             if mean.high == 0.0:
                 mean = Estimate(0.0, 0.0, math.inf)  # nobody was seen to wait, which is no proof that nobody does
-            variance = variance_from(first, second, self.confidence)
+            variance = variance_from(first, second, self.confidence, self.regression)
             wait = self.wanted.spread(mean, variance, self._wait_percentiles(weight))
             self._known[key] = Waits(
                 wait=wait,
                 response=wait,
-                no_wait=probability_from(self.histogram.zero @ weight, len(self.histogram.zero), self.confidence),
+                no_wait=self._probability(self.histogram.zero @ weight),
                 exceeds={x: self._tail(weight, x) for x in self.wanted.exceeds},
             )
         return self._known[key]
+
+    def _probability(self, values: Array) -> Estimate:
+        return probability_from(self.regression(values), len(values), self.confidence)
 
     def _tail(self, weight: Array, x: float) -> Estimate:
         """P(wait > x): part of x's own bin for the estimate, none of it for the low end, all of it for the high end."""
         h = self.histogram
         at = self._bin_of(x)
-        mass = np.einsum("rkb,k->rb", h.mass[:, :, at:], weight)
+        mass = h.mixed(weight, at)
         return self._beyond(x, at, mass[:, 0], mass[:, 1:].sum(axis=1))
 
     def tails(self, weight: Array, grid: tuple[float, ...]) -> dict[float, Estimate]:
-        """P(wait > x) over a grid."""
-        mass = np.einsum("rkb,k->rb", self.histogram.mass, weight)
-        above = np.cumsum(mass[:, ::-1], axis=1)[:, ::-1] - mass
-        return {x: self._beyond(x, at, mass[:, at], above[:, at]) for x in grid for at in [self._bin_of(x)]}
+        """P(wait > x) over a grid; the same for all classes of a need."""
+        key = weight.tobytes(), grid
+        if key not in self._known_tails:
+            mass = self.histogram.mixed(weight)
+            above = np.cumsum(mass[:, ::-1], axis=1)[:, ::-1] - mass
+            places = [self._bin_of(x) for x in grid]
+            self._known_tails[key] = {
+                x: self._beyond(x, at, mass[:, at], above[:, at]) for x, at in zip(grid, places, strict=True)
+            }
+        return self._known_tails[key]
 
     def _bin_of(self, x: float) -> int:
         high = self.histogram.high
@@ -246,33 +258,39 @@ class _Waits:
         """P(wait > x) from the mass inside and above x's bin, by replica."""
         low, high = self.histogram.low[at], self.histogram.high[at]
         part = min(max((high - x) / (high - low), 0.0), 1.0)
-        least = probability_from(above, len(above), self.confidence).low
-        most = probability_from(above + inside, len(above), self.confidence).high
-        return Estimate(float(np.mean(above + part * inside)), least, most)
+        least, most = self._probability(above).low, self._probability(above + inside).high
+        centre = float(np.mean(self.regression(above + part * inside)))
+        return Estimate(min(max(centre, least), most), least, most)
 
     def _halves(self, values: Array, q: float) -> Array:
         """How far above and below its estimate a distribution function may lie near q: the replicas' half-width, longer
         on the side of a skewed sample's long tail, but no less than independent looks leave."""
         least = student(self.confidence, len(values)) * math.sqrt(q * (1.0 - q) / self.histogram.looks)
+        values = self.regression(values)
         half, longer = half_width(values, self.confidence), skewness_extension(values, self.confidence)
         return np.maximum(half * (1.0 + np.maximum([longer, -longer], 0.0)), least)
 
     def _wait_percentiles(self, weight: Array) -> list[Estimate]:
         h = self.histogram
         zero = h.zero @ weight
-        cumulative = np.cumsum(np.einsum("rkb,k->rb", h.mass, weight), axis=1) + zero[:, None]
-        pooled, none = cumulative.mean(axis=0), float(zero.mean())
+        cumulative = np.cumsum(h.mixed(weight), axis=1) + zero[:, None]
+        plain = cumulative.mean(axis=0)
         percentiles = []
         for q in self.wanted.quantiles:
-            at = min(int(np.searchsorted(pooled, q)), len(pooled) - 1)
+            at = min(int(np.searchsorted(plain, q)), len(plain) - 1)
             before = cumulative[:, at - 1] if at else zero
             above, below = np.maximum(self._halves(cumulative[:, at], q), self._halves(before, q))
+            pooled, none = (self.regression.mean(cumulative[:, at], rows) for rows in (cumulative, zero))
+            # Where a regression leaves it not quite growing: the first place that reaches a level, and the last one.
+            first = np.maximum.accumulate(pooled)
+            last = np.minimum.accumulate(pooled[::-1])[::-1]
+            centre = self._inverse(first, float(none), q, None)
             percentiles.append(
                 Estimate(
-                    self._inverse(pooled, none, q, None),
-                    self._inverse(pooled, none, q - above, h.low),
+                    centre,
+                    min(centre, self._inverse(first, float(none), q - above, h.low)),
                     # Beyond what was seen nothing is known: the interval is open above.
-                    self._inverse(pooled, none, q + below, h.high) if q + below < 1.0 else math.inf,
+                    max(centre, self._inverse(last, float(none), q + below, h.high)) if q + below < 1.0 else math.inf,
                 )
             )
         return percentiles
@@ -292,27 +310,32 @@ class _Waits:
     def _response_percentiles(self, model: Model, share: dict[int, float]) -> list[Estimate]:
         """A job's service does not depend on its wait, so P(response <= x) = E[F(x - wait)] with the law's own F."""
         h = self.histogram
-        parts = [(p, int(self.needs.of_class[i]), model.classes[i].service) for i, p in share.items()]
-        zero, mass = h.zero.mean(axis=0), h.mass.mean(axis=0)
+        # Of thousands of needs, a class has one.
+        own, place = np.unique([int(self.needs.of_class[i]) for i in share], return_inverse=True)
+        services = [(p, model.classes[i].service) for i, p in share.items()]
+        parts = [(p, int(k), law) for k, (p, law) in zip(place.ravel(), services, strict=True)]
 
-        def pooled(x: float, at: Array) -> float:
+        def pooled(x: float, at: Array, zero: Array, mass: Array) -> float:
             return math.fsum(p * (zero[k] * law.cdf(x) + mass[k] @ law.cdf(x - at)) for p, k, law in parts)
 
         def replicas(x: float) -> Array:
             total = np.zeros(len(h.zero))
             for p, k, law in parts:
-                total += p * (h.zero[:, k] * law.cdf(x) + h.mass[:, k] @ law.cdf(x - h.middle))
+                total += p * (h.zero[:, own[k]] * law.cdf(x) + h.mass[:, own[k]] @ law.cdf(x - h.middle))
             return total
 
+        plain = tuple(whole[own] for whole in h.pooled)
         percentiles = []
         for q in self.wanted.quantiles:
-            centre = _solve(lambda x: pooled(x, h.middle), q)
-            above, below = self._halves(replicas(centre), q)
+            seen = replicas(_solve(lambda x: pooled(x, h.middle, *plain), q))
+            above, below = self._halves(seen, q)
+            by = {"zero": self.regression.mean(seen, h.zero[:, own]), "mass": self.regression.mean(seen, h.mass[:, own])}
+            centre = _solve(partial(pooled, at=h.middle, **by), q)
             percentiles.append(
                 Estimate(
                     centre,
-                    min(centre, _solve(lambda x: pooled(x, h.low), q - above)),
-                    max(centre, _solve(lambda x: pooled(x, h.high), q + below)),
+                    min(centre, _solve(partial(pooled, at=h.low, **by), q - above)),
+                    max(centre, _solve(partial(pooled, at=h.high, **by), q + below)),
                 )
             )
         return percentiles

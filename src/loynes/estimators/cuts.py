@@ -22,9 +22,13 @@ from loynes.estimate import Estimate, mean_of
 from loynes.estimators.brackets import idled
 from loynes.estimators.chains import Mixture, mixture_of
 from loynes.estimators.measures import Measures, System, Waits, system_of
+from loynes.estimators.regression import AS_THEY_ARE, Regression
 from loynes.inputs.tables import Needs
 from loynes.kernels.tally import Tally
 from loynes.model.cluster import Model
+
+# Of the run from below, and of that from above.
+Regressions = tuple[Regression, Regression]
 
 
 def measures(
@@ -35,13 +39,15 @@ def measures(
     below: Tally,
     above: tuple[Tally, float] | None,
     confidence: float,
+    regressions: Regressions = (AS_THEY_ARE, AS_THEY_ARE),
 ) -> Measures:
-    """Measures of a run as it is, with its means between those of W', and of W'' and E[V], where there is one."""
+    """Measures of a run as it is, with its means between those of W', and of W'' and E[V], where there is one; both are
+    regressed on controls of their own."""
 
     def bracketed(of: Waits, share: dict[int, float]) -> Waits:
         mix = mixture_of(model, needs, share)
-        mean = _between(of.wait.mean.estimate, *_ends(mix.weight, below, above, confidence))
-        square = mean_of(below.square @ mix.weight / below.looks, confidence)
+        mean = _between(of.wait.mean.estimate, *_ends(mix.weight, below, above, confidence, regressions))
+        square = mean_of(regressions[0](below.square @ mix.weight / below.looks), confidence)
         least = max(square.low - mean.high**2, 0.0)
         own = math.fsum(p * model.classes[position].service.variance for position, p in share.items())
         of_response = _of_response(of, mix, own, least if len(share) == 1 else 0.0)
@@ -53,15 +59,17 @@ def measures(
 
     overall = bracketed(plain.overall, {position: c.probability for position, c in enumerate(model.classes)})
     by_class = {c.label: bracketed(plain.classes[c.label], {position: 1.0}) for position, c in enumerate(model.classes)}
-    system = _system(plain.system, overall, model, rate, needs, below, above, confidence)
+    system = _system(plain.system, overall, model, rate, needs, below, above, confidence, regressions)
     return Measures(overall, by_class, system, plain.tails)
 
 
-def _ends(weight: Array, below: Tally, above: tuple[Tally, float] | None, confidence: float) -> tuple[float, float]:
-    low = max(mean_of(below.wait @ weight / below.looks, confidence).low, 0.0)
+def _ends(
+    weight: Array, below: Tally, above: tuple[Tally, float] | None, confidence: float, regressions: Regressions
+) -> tuple[float, float]:
+    low = max(mean_of(regressions[0](below.wait @ weight / below.looks), confidence).low, 0.0)
     if above is None:
         return low, math.inf
-    high = mean_of(above[0].wait @ weight / above[0].looks, confidence).high
+    high = mean_of(regressions[1](above[0].wait @ weight / above[0].looks), confidence).high
     # Nobody was seen to wait, which is no proof that nobody does.
     return low, high + above[1] if high > 0 else math.inf
 
@@ -81,6 +89,7 @@ def _system(
     below: Tally,
     above: tuple[Tally, float] | None,
     confidence: float,
+    regressions: Regressions,
 ) -> System:
     seen = [one.hol_loss.estimate / rate for one in plain.resources.values()] or [plain.hol_loss.estimate / rate]
     servers = idled(model, needs)
@@ -89,6 +98,7 @@ def _system(
     losses = [_between(loss, 0.0, most) for loss in seen]
     if above is not None and servers is not None:
         upper, extra = above
+        lower, higher = regressions
         sure = 0.5 * (1.0 + confidence)  # of each of two means
         f = [(tally.wait * needs.weight) @ servers / tally.looks[:, None] for tally in (below, upper)]
         g = [of - tally.loss / tally.looks[:, None] for of, tally in zip(f, (below, upper), strict=True)]
@@ -96,8 +106,8 @@ def _system(
         losses = [
             _between(
                 loss,
-                mean_of(f[0][:, kind], sure).low - mean_of(g[1][:, kind], sure).high - more[kind],
-                mean_of(f[1][:, kind], sure).high + more[kind] - mean_of(g[0][:, kind], sure).low,
+                mean_of(lower(f[0][:, kind]), sure).low - mean_of(higher(g[1][:, kind]), sure).high - more[kind],
+                mean_of(higher(f[1][:, kind]), sure).high + more[kind] - mean_of(lower(g[0][:, kind]), sure).low,
             )
             for kind, loss in enumerate(seen)
         ]

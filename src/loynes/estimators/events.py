@@ -9,6 +9,7 @@ from loynes.errors import UsageError
 from loynes.estimate import Estimate, mean_of, probability_from
 from loynes.estimators.chains import grid_of, spread_of, tails_of
 from loynes.estimators.measures import ALL_JOBS, NOTHING_MORE, Moment, Resource, System, Waits, Wanted, system_from
+from loynes.inputs.tables import MANY_CLASSES
 from loynes.kernels.events.engine import ReplicaRecord
 from loynes.kernels.events.loop import (
     ENDED,
@@ -51,8 +52,9 @@ def waits(
             for bins in ("bins", "response_bins")
         ]
         squares = (sums[:, [WAIT]], sums[:, [WAIT_SQUARE]]), (sums[:, [RESPONSE]], sums[:, [RESPONSE_SQUARE]])
-        wait = Tally(unit, looks, *squares[0], none, zero.astype(np.float64), both[0])
-        response = Tally(unit, looks, *squares[1], zero, zero.astype(np.float64), both[1])
+        rest = zero.astype(np.float64), np.zeros((len(observed), 0))
+        wait = Tally(unit, looks, *squares[0], none, *rest, both[0])
+        response = Tally(unit, looks, *squares[1], zero, *rest, both[1])
         measured[name] = Waits(
             wait=spread_of(wait, confidence, wanted),
             response=spread_of(response, confidence, wanted),
@@ -60,6 +62,8 @@ def waits(
             exceeds=tails_of(wait, confidence, wanted.exceeds),
         )
         slowdowns[name], tallies[name] = mean_of(per_job[:, SLOWDOWN], confidence), wait
+    if len(names) > MANY_CLASSES:
+        tallies = {ALL_JOBS: tallies[ALL_JOBS]} if ALL_JOBS in tallies else {}  # of very many nothing could be drawn
     grid = grid_of(*tallies.values()) if wanted.tails else ()
     tails = {name: tails_of(tally, confidence, grid) for name, tally in tallies.items()} if wanted.tails else {}
     return measured, slowdowns, tails
@@ -95,7 +99,15 @@ def system(model: Model, replicas: list[ReplicaRecord], confidence: float) -> Sy
         lost = mean_of(over[:, KINDS + 2 * place + 1], confidence).within(0.0, units)
         idle = Estimate(units - busy.estimate, units - busy.high, units - busy.low)
         kinds[kind] = Resource(busy, busy.scaled(1.0 / units), idle, lost)
-    return system_from(model, kinds, mean_of(over[:, PRESENT], confidence), mean_of(over[:, WAITING], confidence))
+    # On nodes there is one more column for every kind: what idles because no node has enough together.
+    fragmented = over[:, KINDS + 2 * len(model.kinds) :]
+    fragmentation = {
+        kind: mean_of(fragmented[:, place], confidence).within(0.0, model.units[place])
+        for place, kind in enumerate(model.kinds)
+        if fragmented.shape[1]
+    }
+    jobs = [mean_of(over[:, column], confidence) for column in (PRESENT, WAITING)]
+    return system_from(model, kinds, jobs[0], jobs[1], fragmentation)
 
 
 def moments(

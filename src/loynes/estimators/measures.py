@@ -95,7 +95,9 @@ class Resource:
 class System:
     """The cluster as a whole; busy and idle servers are exact, the rest follows from waits (Little) and HOL loss.
 
-    With several resources, those of the bottleneck, and each resource's in `resources`.
+    With several resources, those of the bottleneck, and each resource's in `resources`. On nodes, `fragmentation` is of
+    every resource the part of the HOL loss that would be enough for the first job in line, were it not on several
+    nodes.
     """
 
     busy_servers: Estimate
@@ -105,16 +107,20 @@ class System:
     jobs_in_system: Estimate
     jobs_waiting: Estimate
     resources: dict[str, Resource] = field(default_factory=dict)
+    fragmentation: dict[str, Estimate] = field(default_factory=dict)
 
     @property
     def rows(self) -> tuple[tuple[str, Estimate], ...]:
         """Quantity and value, for tables."""
         jobs = [("jobs in system", self.jobs_in_system), ("jobs waiting", self.jobs_waiting)]
         if self.resources:
-            return tuple([(f"{kind} {name.replace('_', ' ')}", value) for kind, resource in self.resources.items()
-                          for name, value in vars(resource).items()] + jobs)  # fmt: skip
-        own = {name.replace("_", " "): value for name, value in vars(self).items() if name != "resources"}
-        return tuple(own.items())
+            rows = []
+            for kind, resource in self.resources.items():
+                own = vars(resource) | ({"fragmentation": self.fragmentation[kind]} if self.fragmentation else {})
+                rows += [(f"{kind} {name.replace('_', ' ')}", value) for name, value in own.items()]
+            return (*rows, *jobs)
+        left_out = ("resources", "fragmentation")
+        return tuple((name.replace("_", " "), value) for name, value in vars(self).items() if name not in left_out)
 
 
 @dataclass(frozen=True)
@@ -179,7 +185,13 @@ def system_of(
     return system_from(model, kinds, response.scaled(rate), wait.scaled(rate))
 
 
-def system_from(model: Model, kinds: dict[str, Resource], in_system: Estimate, waiting: Estimate) -> System:
+def system_from(
+    model: Model,
+    kinds: dict[str, Resource],
+    in_system: Estimate,
+    waiting: Estimate,
+    fragmentation: dict[str, Estimate] | None = None,
+) -> System:
     """Servers are those of the scarcest kind; all kinds are listed where there are several."""
     scarce = kinds[model.kinds[model.bottleneck]]
     return System(
@@ -189,5 +201,6 @@ def system_from(model: Model, kinds: dict[str, Resource], in_system: Estimate, w
         hol_loss=scarce.hol_loss,
         jobs_in_system=in_system,
         jobs_waiting=waiting,
-        resources=kinds if model.resources else {},
+        resources=kinds if model.by_resource else {},
+        fragmentation=fragmentation or {},
     )

@@ -93,7 +93,7 @@ def of_system(system: System) -> dict[str, Estimate]:
     values = {metric.name: metric.get(system) for metric in metrics("system")}
     for kind, resource in system.resources.items():
         values |= {f"{kind}.{name}": value for name, value in vars(resource).items()}
-    return values
+    return values | {f"{kind}.fragmentation": value for kind, value in system.fragmentation.items()}
 
 
 def leaves(classes: dict[str, Waits], system: System) -> Iterator[tuple[str, str, Estimate]]:

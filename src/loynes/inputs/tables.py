@@ -113,7 +113,7 @@ def job_table(model: Model, rate: float | None) -> JobTable:
         arrivals=arrivals,
         simple=bool(simple),
         class_cut=cut,
-        need=np.array([c.need for c in model.classes], dtype=np.int64),
+        need=np.array([model.need(c) for c in model.classes], dtype=np.int64),
         **drawn._asdict(),
     )
 
@@ -199,9 +199,11 @@ def _placed(recipe: Recipe, tabulated: list[Law], pieces: list[Array]) -> Recipe
 
 def _grids(laws: list[Law]) -> Array:
     """Log-quantiles and their slopes (times the step) at equidistant logits, for cubic Hermite interpolation."""
-    from scipy.interpolate import CubicSpline
-
     grids = np.empty((len(laws), TABLE_CELLS + 1, 2))
+    if not laws:
+        return grids
+    from scipy.interpolate import CubicSpline  # takes longer to load than most models to be judged
+
     if grids.nbytes > MOST_BYTES:
         raise ModelError(
             f"classes: the tables that {len(laws)} laws are drawn from would take {grids.nbytes / 2**30:.3g} GiB, at "

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from loynes.arrays import Array as Array  # tasks' fields: had from here with them
 from loynes.arrays import Ints as Ints
 from loynes.inputs.tables import JobTable, Needs
+from loynes.kernels.controls import NO_CONTROLS, AnyControls
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.shape import step_cost
 from loynes.kernels.tally import Blockers, Heap, Tally
@@ -161,6 +162,7 @@ class Forward(ModelTask):
     needs: Needs
     group: Ints  # [row], the tally row that it adds to
     observe: bool
+    controls: AnyControls = NO_CONTROLS  # what else to add up while observing; the CPU only
 
     def groups(self) -> list[Ints]:
         order = np.argsort(self.group, kind="stable")
@@ -211,19 +213,6 @@ class Slopes(ModelTask):
 
     needs: Needs
     observe: bool
-
-
-class ServiceState(NamedTuple):
-    places: Ints  # [row], where the arrival process stands
-    sums: Array  # [row, control], of weight x service; and of weight x service^2, for each group of classes
-
-
-@dataclass(frozen=True, eq=False)
-class ServiceSums(ModelTask):
-    """Services of a range of jobs, added up without running them."""
-
-    weight: Array  # [class]
-    group: Ints  # [class]
 
 
 class PileState(NamedTuple):

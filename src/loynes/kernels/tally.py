@@ -32,11 +32,12 @@ class Tally(NamedTuple):
     square: Array  # [replica, need], sum of squared waits
     none: Ints  # [replica, need], arrivals that need not wait
     loss: Array  # [replica, kind], sum of the expected HOL loss of the arrival
+    sums: Array  # [replica, column], what controls asked for (`kernels.controls`)
     bins: NDArray[np.uint32]  # [replica, need, bin]
 
 
-def new_tally(replicas: int, needs: int, unit: float, kinds: int = 1, weighted: bool = False) -> Tally:
-    """An empty tally; `weighted` where arrivals count differently for different classes."""
+def new_tally(replicas: int, needs: int, unit: float, kinds: int = 1, weighted: bool = False, sums: int = 0) -> Tally:
+    """An empty tally; `weighted` where arrivals count differently for different classes; so many columns of sums."""
     counted, binned = (np.float64, np.float64) if weighted else (np.int64, np.uint32)
     return Tally(
         1.0 / unit,
@@ -45,6 +46,7 @@ def new_tally(replicas: int, needs: int, unit: float, kinds: int = 1, weighted: 
         np.zeros((replicas, needs)),
         np.zeros((replicas, needs), counted),
         np.zeros((replicas, kinds)),
+        np.zeros((replicas, sums)),
         np.zeros((replicas, needs, BINS), binned),
     )
 

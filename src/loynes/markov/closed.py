@@ -64,9 +64,9 @@ def threshold(model: Model) -> Formula | None:
     """The threshold in closed form, where one is known."""
     if not model.plain:
         return None
-    if all(c.need == 1 for c in model.classes):
+    if all(model.need(c) == 1 for c in model.classes):
         return Formula("every job needs one server", model.ideal)
-    if all(c.need == model.servers for c in model.classes):
+    if all(model.need(c) == model.servers for c in model.classes):
         return Formula("every job needs all servers", model.ideal)
     if not model.independent:
         return None
@@ -74,8 +74,8 @@ def threshold(model: Model) -> Formula | None:
 
 
 def _one_or_all(model: Model) -> Formula | None:
-    small = [c for c in model.classes if c.need == 1]
-    big = [c for c in model.classes if c.need == model.servers]
+    small = [c for c in model.classes if model.need(c) == 1]
+    big = [c for c in model.classes if model.need(c) == model.servers]
     if len(small) + len(big) < len(model.classes) or len({c.service for c in small}) != 1:
         return None
     p = math.fsum(c.probability for c in big)
@@ -100,7 +100,7 @@ def _equal_means(model: Model) -> Formula | None:
         return None
     needs = np.zeros(model.servers + 1)
     for c in model.classes:
-        needs[c.need] += c.probability
+        needs[model.need(c)] += c.probability
     total = _job_by_job(needs) if model.servers <= MOST_BY_JOBS else _server_by_server(needs)
     return Formula("exponential services of equal means (product form)", 1.0 / (law.mean * total))
 
@@ -141,7 +141,7 @@ def wait(model: Model, rate: float) -> WaitFormula | None:
     s = model.servers
     laws = {c.service for c in model.classes}
     load = rate / model.ideal
-    whole = all(c.need == s for c in model.classes)
+    whole = all(model.need(c) == s for c in model.classes)
     if len(laws) == 1 and isinstance(law := next(iter(laws)), Exponential) and (whole or threshold_is_plain(model)):
         s = 1 if whole else s
         blocking = 1.0
@@ -160,4 +160,4 @@ def wait(model: Model, rate: float) -> WaitFormula | None:
 
 def threshold_is_plain(model: Model) -> bool:
     """Every job needs one server."""
-    return all(c.need == 1 for c in model.classes)
+    return all(model.need(c) == 1 for c in model.classes)

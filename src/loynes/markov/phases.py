@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import block_diag
 
 from loynes.arrays import Array, Ints
 from loynes.model.cluster import Model
@@ -52,7 +51,12 @@ class Stages:
             count += len(chains[-1].initial)
             if count > most:
                 return f"services have more than {most} stages together, and the saturated chain as many states"
-        generator = block_diag(*(p.generator for p in chains))
+        # scipy.linalg has a word for this, and takes longer to load than a model to be judged.
+        generator, begin = np.zeros((count, count)), 0
+        for p in chains:
+            end = begin + len(p.initial)
+            generator[begin:end, begin:end] = p.generator
+            begin = end
         return cls(
             np.array(model.units, dtype=np.int64),
             np.array([c.probability for c in model.classes]),

@@ -2,9 +2,11 @@
 
 from loynes.model import laws
 from loynes.model.arrivals import Batch, Map, Mmpp, Periodic, Poisson, Recorded, Renewal, Sessions
-from loynes.model.cluster import JobClass, Model
+from loynes.model.classes import JobClass
+from loynes.model.cluster import Model
 from loynes.model.files import builtin_names, builtin_text, load
 from loynes.model.laws import *  # noqa: F403
+from loynes.model.nodes import Nodes, Quota
 
 __all__ = [
     "Batch",
@@ -12,8 +14,10 @@ __all__ = [
     "Map",
     "Mmpp",
     "Model",
+    "Nodes",
     "Periodic",
     "Poisson",
+    "Quota",
     "Recorded",
     "Renewal",
     "Sessions",

@@ -6,114 +6,63 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Strict, Tag, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from loynes import notebook
 from loynes.errors import ModelError
-from loynes.model.arrivals import Arrivals, Modulated, Poisson, Sessions, Single
-from loynes.model.fields import (
-    BY_RESOURCE,
-    LARGEST,
-    NUMBER,
-    RAREST,
-    SMALLEST,
-    Count,
-    Probability,
-    Record,
-    Whole,
-    check_sum_to_one,
-)
-from loynes.model.laws import ServiceLaw
+from loynes.model.arrivals import Arrivals, Poisson, Sessions
+from loynes.model.classes import JobClass
+from loynes.model.fields import LARGEST, SMALLEST, Count, Record, check_sum_to_one
 from loynes.model.misfits import Misfits
+from loynes.model.nodes import Name, Nodes, Placement, Preemption, Quota, check_entries, check_quotas, check_tasks
+from loynes.model.pooling import pooled_document, unit_sizes
 from loynes.model.scenario import Change, check_scenario
+from loynes.model.shares import with_probabilities
+from loynes.model.sizes import MOST_SERVERS, Text, There, by_kind
 from loynes.model.streams import Chain, PhaseMix, chain_of, mix_of, together
 from loynes.model.units import unit_named
 
-# One 64-bit word a server and replica: beyond this a dense vector no longer fits anywhere sensible.
-MOST_SERVERS = 1_000_000
-
-# The probability of a class that does not say it, because its arrivals do.
-UNSAID = -1.0
-
 # Keys that are left out of a model's content where they say nothing.
-OPTIONAL = ("servers", "resources", "discipline", "scenario", "time_unit")
+OPTIONAL = (
+    "servers", "resources", "nodes", "placement", "preemption", "quotas", "discipline", "scenario", "time_unit"
+)  # fmt: skip
+# The same of its classes, nodes, quotas and changes.
+OPTIONAL_WITHIN = ("specific", "arrivals", "tasks", "per_node", "nodes", "partition", "priority", "announced")
 
 # What one unit of time is, where the model says.
 TimeUnit = Annotated[
     Literal["milliseconds", "seconds", "minutes", "hours", "days", "weeks", "years"],
     BeforeValidator(lambda given: unit_named(given) if isinstance(given, str) else given),
 ]
-Text = Annotated[str, Strict()]
-Name = Annotated[str, Strict(), Field(min_length=1)]
 
 
-# A number of servers, or of units by resource; which of the two decides what a message complains of.
-Units = Annotated[
-    Annotated[Whole, Tag(NUMBER)] | Annotated[dict[Text, Whole], Tag(BY_RESOURCE)],
-    Discriminator(lambda value: BY_RESOURCE if isinstance(value, Mapping) else NUMBER),
-]
-
-
-def _without_default(schema: dict[str, Any]) -> None:
-    schema.pop("default")
-
-
-class JobClass(Record):
-    """Jobs that need the same servers (or units of several resources) and draw their service from the same law.
-
-    `need` of them may be any; `specific` of them, besides, are particular ones, a uniformly random set for every job.
-    A class has a probability, or arrivals of its own.
-    """
-
-    name: Annotated[Text, Field(min_length=1)] | None = None
-    any_units: Units = Field(alias="need")
-    specific: Units | None = None
-    probability: Probability = Field(UNSAID, json_schema_extra=_without_default)
-    arrivals: Single | None = None
-    service: ServiceLaw
-
-    @property
-    def label(self) -> str:
-        """The name; inside a model there always is one."""
-        return self.name or f"need-{self.need_text}"
-
-    def __hash__(self) -> int:
-        return hash((self.name, self.need_text, self.probability, self.service))
-
-    @property
-    def need(self) -> int:
-        """How many servers a job takes, or units of all resources together."""
-        return _total(self.any_units) + _total(self.specific)
-
-    @property
-    def need_text(self) -> str:
-        """What a job takes, as tables show it: 4, 2+1s (one specific), cpu 4 gpu 1."""
-        if not isinstance(self.any_units, dict) and not isinstance(self.specific, dict):
-            return str(self.any_units) + (f"+{self.specific}s" if self.specific else "")
-        parts = [f"{name} {n}" for name, n in _named(self.any_units).items() if n]
-        return " ".join(parts + [f"{name} {n}s" for name, n in _named(self.specific).items() if n])
-
-
-def _total(amount: int | dict[str, int] | None) -> int:
-    return sum(amount.values()) if isinstance(amount, dict) else amount or 0
-
-
-def _named(amount: int | dict[str, int] | None) -> dict[str, int]:
-    return amount if isinstance(amount, dict) else {"servers": amount or 0}
+def _tables(given: object) -> object:
+    if isinstance(given, int):
+        raise ValueError(
+            f"{given}: must be [[nodes]] tables with count and has; nodes taken whole are servers = {given}"
+        )
+    return given
 
 
 class Model(Record):
-    """A cluster under first come, first served, and its workload: identical servers, or several resources."""
+    """A cluster under first come, first served, and its workload: identical servers, several resources, or nodes.
+
+    With `nodes` resources are what they have together, and only event by event is it seen that a task runs on one of
+    them: everything else is told of the pooled cluster, whose units are as good as each other.
+    """
 
     name: Text | None = None
     description: Text | None = None
     time_unit: TimeUnit | None = None
     one_kind: Annotated[Count, Field(le=MOST_SERVERS)] | None = Field(None, alias="servers")
-    resources: Annotated[dict[Name, Annotated[Count, Field(le=MOST_SERVERS)]], Field(min_length=1)] | None = None
+    resources: Annotated[dict[Name, There], Field(min_length=1)] | None = None
+    nodes: Annotated[tuple[Nodes, ...], Field(min_length=1), BeforeValidator(_tables)] | None = None
+    placement: Placement | None = None
+    preemption: Preemption | None = None
+    quotas: tuple[Quota, ...] | None = None
     discipline: Literal["fcfs", "reserving", "random"] | None = None
     arrivals: Arrivals = Poisson()
     classes: tuple[JobClass, ...] = Field(min_length=1)
@@ -121,25 +70,34 @@ class Model(Record):
 
     @model_validator(mode="after")
     def _consistent(self) -> Model:
-        if self.one_kind is None and self.resources is None:
-            raise ValueError("servers: is missing (or resources = { cpu = 64, gpu = 8 })")
-        if self.one_kind is not None and self.resources is not None:
-            raise ValueError("servers and resources: say one of the two")
+        said = {"servers": self.one_kind, "resources": self.resources, "nodes": self.nodes}
+        both = [name for name, value in said.items() if value is not None]
+        if not both:
+            raise ValueError("servers: is missing (or resources = { cpu = 64, gpu = 8 }, or [[nodes]])")
+        if len(both) > 1:
+            why = "; nodes say what there is" if "nodes" in both else ""
+            raise ValueError(f"{' and '.join(both)}: say one of {'the two' if len(both) == 2 else 'them'}{why}")
         if self.servers > MOST_SERVERS:
-            raise ValueError(f"resources: {self.servers} units in all, at most {MOST_SERVERS} are supported")
+            raise ValueError(f"{both[0]}: {self.servers} units in all, at most {MOST_SERVERS} are supported")
+        check_entries(self)
         misfits, named = Misfits(), self.classes
         for position, job_class in enumerate(self.classes):
-            with misfits.collected("servers", "resources"):
+            with misfits.collected("servers", "resources", "nodes"):
                 self._check_needs(f"classes[{position}]", job_class)
-        with misfits.collected("servers", "resources"):
-            check_scenario(self.scenario or (), self.kinds, self.units, self._largest_needs())
+                check_tasks(self, f"classes[{position}]", job_class)
+        with misfits.collected("servers", "resources", "nodes"):
+            check_scenario(self)
+        with misfits.collected("placement", "preemption", "nodes", "classes"):
+            self._check_sharing()
         with misfits.collected("arrivals"):
-            named = self._with_probabilities()
+            named = with_probabilities(self.classes, self.arrivals)
             shares = [f"classes[{position}].probability" for position in range(len(named))]
             with misfits.collected(*shares):
                 check_sum_to_one("classes: probabilities", tuple(c.probability for c in named))
         with misfits.collected():
             named = _with_names(named)
+        with misfits.collected("servers", "resources", "nodes", "classes"):
+            check_quotas(self, named)
         if misfits.found:
             raise misfits
         if named != self.classes:
@@ -150,50 +108,6 @@ class Model(Record):
 
     def __hash__(self) -> int:
         return hash(self.hash)
-
-    def _with_probabilities(self) -> tuple[JobClass, ...]:
-        """The classes with their probabilities: as they say, or as their arrivals make them."""
-        derived = self._derived_probabilities()
-        if derived is None:
-            unsaid = Misfits()
-            for position, job_class in enumerate(self.classes):
-                if job_class.probability == UNSAID:
-                    unsaid.found.append((f"classes[{position}].probability: is missing", ()))
-            if unsaid.found:
-                raise unsaid
-            return self.classes
-        for position, (job_class, p) in enumerate(zip(self.classes, derived, strict=True)):
-            if job_class.probability not in (UNSAID, p) and abs(job_class.probability - p) > 1e-6:
-                where = f"classes[{position}].probability = {job_class.probability:g}"
-                raise ValueError(f"{where}: the arrivals make it {p:.6g}; leave it out")
-            if p < RAREST:
-                raise ValueError(f"classes[{position}]: its probability, {p:.2g}, must be at least 2^-31")
-        return tuple(c.model_copy(update={"probability": p}) for c, p in zip(self.classes, derived, strict=True))
-
-    def _derived_probabilities(self) -> list[float] | None:
-        """What arrivals say of the classes' probabilities; None if nothing."""
-        has_stream = [c.arrivals is not None for c in self.classes]
-        if any(has_stream):
-            if not all(has_stream):
-                raise ValueError(
-                    f"classes[{has_stream.index(False)}].arrivals: is missing; all classes have their own, or none"
-                )
-            if not isinstance(self.arrivals, Poisson):
-                raise ValueError("arrivals: only a rate may be said beside the classes' own arrivals")
-            rates = [c.arrivals.jobs_rate for c in self.classes if c.arrivals is not None]
-            for position, c in enumerate(self.classes):
-                if rates[position] is None:
-                    raise ValueError(f"classes[{position}].arrivals.rate: is missing")
-                if isinstance(c.arrivals, Modulated) and c.arrivals.mix is not None:
-                    raise ValueError(f"classes[{position}].arrivals.mix: means nothing, the class is known")
-            known = [rate for rate in rates if rate is not None]
-            return [rate / math.fsum(known) for rate in known]
-        by_phase = mix_of(self.arrivals, chain_of(self.arrivals))
-        if by_phase is None:
-            return None
-        if by_phase.mix.shape[1] != len(self.classes):
-            raise ValueError(f"arrivals.mix: must have a column for each of the {len(self.classes)} classes")
-        return [float(p) for p in by_phase.classes]
 
     @cached_property
     def chain(self) -> Chain | None:
@@ -218,12 +132,23 @@ class Model(Record):
         """Whether a job's class does not depend on the arrival process, nor on the jobs before it."""
         return self.phase_mix is None and not self.alike
 
+    def _check_sharing(self) -> None:
+        """Refuse rules that there is nothing to rule."""
+        if self.placement is not None and self.nodes is None:
+            raise ValueError(
+                f"placement = {self.placement!r}: is for a model with [[nodes]], which this one has none of"
+            )
+        if self.preemption not in (None, "never") and not self.has_priorities:
+            raise ValueError(
+                f"preemption = {self.preemption!r}: means nothing where all classes have the same priority"
+            )
+
     def _check_needs(self, where: str, job_class: JobClass) -> None:
         for what, amount in (("need", job_class.any_units), ("specific", job_class.specific)):
             if isinstance(amount, dict):
                 unknown = [name for name in amount if name not in self.kinds]
                 if unknown:
-                    there = ", ".join(self.kinds) if self.resources else "none, only servers"
+                    there = ", ".join(self.kinds) if self.by_resource else "none, only servers"
                     raise ValueError(f"{where}.{what}.{unknown[0]}: no such resource; there are: {there}")
             elif len(self.kinds) > 1 and amount:
                 raise ValueError(
@@ -231,52 +156,101 @@ class Model(Record):
                 )
         if job_class.need == 0:
             raise ValueError(f"{where}.need: must ask for at least one server or unit of a resource")
+        if self.nodes is not None:
+            return  # a task must fit a node, which is more than this
         for kind, units, any_, specific in zip(
-            self.kinds, self.units, self.demand(job_class), self.specific(job_class), strict=True
-        ):
+            self.kinds, self._there, by_kind(job_class.any_units, self.kinds), by_kind(job_class.specific, self.kinds),
+            strict=True,
+        ):  # fmt: skip
             limit = f"resources.{kind} = {units}" if self.resources else f"servers = {units}"
             name = f"need.{kind}" if isinstance(job_class.any_units, dict) else "need"
             if any_ + specific > units:
                 total = f"{name} + specific = {any_ + specific}" if specific else f"{name} = {any_}"
                 raise ValueError(f"{where}.{total}: must be at most {limit}")
 
-    def _largest_needs(self) -> tuple[int, ...]:
-        """Of every resource, no more than there is: a job that needs more is refused for itself."""
-        largest = map(max, zip(*(self.demand(c) for c in self.classes), strict=True))
-        return tuple(map(min, zip(largest, self.units, strict=True)))
-
     @property
+    def by_resource(self) -> bool:
+        """Whether what there is has names: several resources, or nodes that have some."""
+        return self.one_kind is None
+
+    @cached_property
     def kinds(self) -> tuple[str, ...]:
         """The names of the resources; `servers` where there is one kind without a name."""
+        if self.nodes is not None:
+            return tuple(dict.fromkeys(kind for one in self.nodes for kind in one.has))
         return ("servers",) if self.resources is None else tuple(self.resources)
+
+    @property
+    def _there(self) -> tuple[int, ...]:
+        """How much there is of every resource, as the file has it."""
+        if self.nodes is not None:
+            each = (tuple(one.count * n for n in by_kind(one.has, self.kinds)) for one in self.nodes)
+            return tuple(map(sum, zip(*each, strict=True)))
+        return (self.one_kind or 0,) if self.resources is None else tuple(self.resources.values())
+
+    @cached_property
+    def unit_sizes(self) -> tuple[int, ...]:
+        """What one unit of every resource is: 1, or of a size with a unit of memory the bytes that all amounts of it in
+        the model are whole multiples of, as many as possible."""
+        return unit_sizes(self)
 
     @property
     def units(self) -> tuple[int, ...]:
         """How much there is of every resource."""
-        return (self.one_kind or 0,) if self.resources is None else tuple(self.resources.values())
+        return self.in_units(self._there)
+
+    def in_units(self, amounts: tuple[int, ...]) -> tuple[int, ...]:
+        """Amounts of every resource as whole numbers of its units."""
+        return tuple(int(amount) // unit for amount, unit in zip(amounts, self.unit_sizes, strict=True))
 
     @property
     def servers(self) -> int:
         """Units of all resources together: the length of a workload vector."""
         return sum(self.units)
 
+    def task_demand(self, job_class: JobClass) -> tuple[int, ...]:
+        """Units that one task of a job takes, of every resource; a job without tasks is one."""
+        return self.in_units(by_kind(job_class.any_units, self.kinds))
+
     def demand(self, job_class: JobClass) -> tuple[int, ...]:
-        """Units that may be any, of every resource."""
-        return self._by_kind(job_class.any_units)
+        """Units that may be any, of every resource, of all tasks."""
+        return tuple(job_class.tasks * n for n in self.task_demand(job_class))
 
     def specific(self, job_class: JobClass) -> tuple[int, ...]:
         """Units that are particular ones, of every resource."""
-        return self._by_kind(job_class.specific)
+        return self.in_units(by_kind(job_class.specific, self.kinds))
 
-    def _by_kind(self, amount: int | dict[str, int] | None) -> tuple[int, ...]:
-        if isinstance(amount, dict):
-            return tuple(amount.get(kind, 0) for kind in self.kinds)
-        return (amount or 0,) if len(self.kinds) == 1 else (0,) * len(self.kinds)
+    def need(self, job_class: JobClass) -> int:
+        """Units of all resources together that a job takes."""
+        return sum(self.demand(job_class)) + sum(self.specific(job_class))
 
     @property
     def size(self) -> str:
         """The cluster in words: 20 servers; 64 cpu, 8 gpu."""
-        return ", ".join(f"{units} {kind}" for kind, units in zip(self.kinds, self.units, strict=True))
+        return ", ".join(f"{units} {kind}" for kind, units in zip(self.kinds, self._there, strict=True))
+
+    @property
+    def has_priorities(self) -> bool:
+        """Whether some jobs go before others that came earlier."""
+        return len({c.priority for c in self.classes}) > 1
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether priorities or quotas say who may start, besides the policy."""
+        return self.has_priorities or bool(self.quotas)
+
+    @property
+    def pooled(self) -> Model:
+        """The same jobs where every unit of a resource is as good as another: without nodes, priorities and quotas, and
+        with sizes as numbers of units."""
+        return self._pooled or self
+
+    @cached_property
+    def _pooled(self) -> Model | None:
+        """None where it is the model itself: models are compared by what they keep, too."""
+        if self.nodes is None and not self.has_rules and all(unit == 1 for unit in self.unit_sizes):
+            return None
+        return Model.model_validate(pooled_document(self), context={"time_unit": self.time_unit})
 
     @property
     def order(self) -> str:
@@ -347,10 +321,10 @@ class Model(Record):
         content = self.model_dump(mode="json", by_alias=True, exclude={"name", "description"})
         # What only some models have is left out where there is none.
         content = {key: value for key, value in content.items() if key not in OPTIONAL or value}
-        for job_class in content["classes"]:
-            for key in ("specific", "arrivals"):
-                if not job_class[key]:
-                    del job_class[key]
+        for table in [one for key in ("classes", "nodes", "quotas", "scenario") for one in content.get(key) or ()]:
+            for key in OPTIONAL_WITHIN:
+                if key in table and not table[key]:
+                    del table[key]
         text = json.dumps(content, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 

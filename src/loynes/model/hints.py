@@ -9,15 +9,31 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from loynes.model import arrivals
-from loynes.model.cluster import JobClass, Model
+from loynes.model.classes import JobClass
+from loynes.model.cluster import Model
 from loynes.model.fields import Record
 from loynes.model.laws import LAWS
 from loynes.model.lines import Place
+from loynes.model.nodes import Nodes, Quota
 from loynes.model.scenario import Change
 
 # Our keys, and the words that other programs and books have for them.
 WORDS = {
-    "need": "needs size demand requires nodes cpus cores gpus slots servers",
+    "need": "needs size demand requires cpus cores gpus slots servers",
+    "tasks": "pieces replicas workers pods ranks ntasks num_tasks task",
+    "per_node": "tasks_per_node ntasks_per_node ppn",
+    "priority": "prio rank importance",
+    "partition": "partitions queue pool",
+    "nodes": "node hosts machines",
+    "count": "number n how_many nodes",
+    "has": "resources have capacity with each",
+    "limit": "max quota most nominal nominal_quota limits",
+    "borrow": "borrowing borrowing_limit borrow_limit",
+    "cohort": "group",
+    "quotas": "quota limits",
+    "placement": "packing place",
+    "preemption": "preempt preemptive",
+    "announced": "known planned maintenance",
     "probability": "prob p share weight fraction percent",
     "probabilities": "probs p weights",
     "weights": "probs probabilities weight",
@@ -34,7 +50,7 @@ WORDS = {
     "rate_factor": "factor times",
     "lost": "failed down servers",
     "discipline": "order policy scheduling",
-    "servers": "n m s machines hosts capacity cores nodes gpus cpus",
+    "servers": "n m s machines hosts capacity cores gpus cpus",
     "phases": "k n stages shape",
     "shape": "k alpha exponent phases",
     "low": "min minimum lower",
@@ -50,7 +66,9 @@ NAMES = {
     "const": "deterministic", "fixed": "deterministic", "det": "deterministic", "d": "deterministic",
     "hyper": "hyperexponential", "h2": "hyperexponential", "ph": "phase_type", "cox": "coxian", "normal": "lognormal",
     "trace": "empirical", "data": "empirical", "recorded": "trace", "markovian": "map", "daily": "periodic",
-    "fifo": "fcfs",
+    "fifo": "fcfs", "best-fit": "pack", "best_fit": "pack", "bestfit": "pack", "binpack": "pack", "worst-fit": "spread",
+    "worst_fit": "spread", "balance": "spread", "first_fit": "first-fit", "firstfit": "first-fit", "none": "never",
+    "no": "never", "requeue": "restart", "kill": "restart", "suspend": "resume",
 }  # fmt: skip
 # Words for how widely values are spread, and what each is.
 SPREADS = {
@@ -60,8 +78,11 @@ SPREADS = {
 }
 # Keys that stand one level deeper, and where.
 IN_ARRIVALS = ("rate", "process")
-IN_CLASSES = ("need", "specific", "probability", "service")
-AT_THE_TOP = ("time_unit", "servers", "resources", "discipline", "scenario", "classes", "description")
+IN_CLASSES = ("need", "specific", "probability", "service", "tasks", "per_node", "priority")
+AT_THE_TOP = (
+    "time_unit", "servers", "resources", "nodes", "placement", "preemption", "quotas", "discipline", "scenario",
+    "classes", "description",
+)  # fmt: skip
 CLOSE = 0.65
 
 
@@ -75,7 +96,7 @@ class Hint(NamedTuple):
 
 
 # The records of lists.
-LISTED: dict[str, type[Record]] = {"classes": JobClass, "scenario": Change}
+LISTED: dict[str, type[Record]] = {"classes": JobClass, "scenario": Change, "nodes": Nodes, "quotas": Quota}
 
 
 def record_at(parts: Place) -> type[Record] | None:

@@ -17,11 +17,11 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from loynes.model.cluster import MOST_SERVERS
 from loynes.model.fields import BY_RESOURCE, NUMBER, SHARE
 from loynes.model.hints import hint_for, meant_by, name_meant
 from loynes.model.lines import Lines, Place
 from loynes.model.misfits import Misfits
+from loynes.model.sizes import MOST_SERVERS
 
 # A document is read again so often at most: nested mistakes take a round each.
 ROUNDS = 12
@@ -30,7 +30,7 @@ MOST_SHOWN = 40
 TAGGED = ("service", "arrivals", "gap", "size", "of")
 TAGS = ("law", "process")
 # Keys whose value may be written in several ways, which pydantic names in the path, too.
-WAYS = ("need", "specific", "lost")
+WAYS = ("need", "specific", "lost", "limit", "borrow", "nodes")
 
 SERVICE = {"law": "exponential", "mean": 1.0}
 STAND_IN_CLASS = {"need": 1, "service": SERVICE}
@@ -114,7 +114,8 @@ class Draft:
         else:
             place = top
             document.pop(str(top[0]), None)
-            if top in (("servers",), ("resources",)) and not {"servers", "resources"} & set(document):
+            there = ("servers", "resources", "nodes")
+            if top[0] in there and not set(there) & set(document):
                 document["servers"] = MOST_SERVERS
         self.stand_ins.append(place)
         return True

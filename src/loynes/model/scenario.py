@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Discriminator, Field, Strict, Tag, model_validator
 
 from loynes.model.fields import BY_RESOURCE, NUMBER, SHARE, Duration, DurationOrZero, NonNegative, Record, Whole
+from loynes.model.nodes import entry_name, fits_on
+from loynes.model.sizes import Amount, by_kind
+
+if TYPE_CHECKING:
+    from loynes.model.cluster import Model
 
 
 def _tag(value: object) -> str:
@@ -20,9 +25,14 @@ def _tag(value: object) -> str:
 # How many servers: a number, numbers by resource, or a share of all there are.
 Lost = Annotated[
     Annotated[Whole, Tag(NUMBER)]
-    | Annotated[dict[Annotated[str, Strict()], Whole], Tag(BY_RESOURCE)]
+    | Annotated[dict[Annotated[str, Strict()], Amount], Tag(BY_RESOURCE)]
     | Annotated[str, Strict(), Field(pattern=r"^\d+(\.\d+)?%$"), Tag(SHARE)],
     Discriminator(_tag),
+]
+# How many nodes: a number, or numbers by the name of their entry.
+LostNodes = Annotated[
+    Annotated[Whole, Tag(NUMBER)] | Annotated[dict[Annotated[str, Strict()], Whole], Tag(BY_RESOURCE)],
+    Discriminator(lambda value: BY_RESOURCE if isinstance(value, Mapping) else NUMBER),
 ]
 
 
@@ -32,6 +42,9 @@ class Change(Record):
     `lost` is a number of servers, numbers by resource, or a share ("10%", of every resource, at least one of each).
     Servers that are `drained` go as soon as their job has ended; those that `failed` go at once, are chosen at random,
     and the jobs on them start from the beginning, in their old place in line.
+
+    Of a model with [[nodes]], whole `nodes` are lost: a number, numbers by the entries' names, or by `lost` a share. An
+    `announced` loss is known beforehand: a job that is believed to run into it waits, where it would need what is lost.
     """
 
     name: Annotated[str, Strict(), Field(min_length=1)] | None = None
@@ -39,7 +52,9 @@ class Change(Record):
     until: Duration | None = None
     rate_factor: NonNegative = 1.0
     lost: Lost = 0
+    nodes: LostNodes | None = None
     how: Literal["drained", "failed"] = "drained"
+    announced: bool | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> Change:
@@ -47,12 +62,16 @@ class Change(Record):
             raise ValueError(f"until = {self.until:g}: must be after from = {self.since:g}")
         if self.rate_factor == 0 and self.until is None:
             raise ValueError("rate_factor = 0: needs an until, or nobody ever comes again")
-        if self.rate_factor == 1 and not self.lost:
+        if self.rate_factor == 1 and not self.lost and not self.nodes:
             raise ValueError("changes nothing: say rate_factor (2 is twice as many jobs) or lost (2 servers, or '10%')")
+        if self.lost and self.nodes:
+            raise ValueError("lost and nodes: say one of the two")
+        if self.announced and not self.lost and not self.nodes:
+            raise ValueError("announced: means nothing where nothing is lost")
         return self
 
     def __hash__(self) -> int:
-        return hash((self.since, self.until, self.rate_factor, str(self.lost), self.how))
+        return hash((self.since, self.until, self.rate_factor, str(self.lost), str(self.nodes), self.how))
 
     @property
     def label(self) -> str:
@@ -61,37 +80,105 @@ class Change(Record):
         if self.lost:
             named = self.lost.items() if isinstance(self.lost, dict) else [("servers", self.lost)]
             parts.append(", ".join(f"{n} {kind} {self.how}" for kind, n in named))
+        if self.nodes:
+            named = self.nodes.items() if isinstance(self.nodes, dict) else [("", self.nodes)]
+            parts += [f"{n} {kind} nodes {self.how}".replace("  ", " ") for kind, n in named]
+        if self.announced:
+            parts.append("announced")
         return self.name or ", ".join(parts)
 
     def lost_of(self, kinds: tuple[str, ...], units: tuple[int, ...]) -> tuple[int, ...]:
-        """How many servers of every kind are lost."""
+        """How much of every kind is lost, of what there is of each; of models without nodes."""
         if isinstance(self.lost, str):
-            share = float(self.lost.rstrip("%")) / 100.0
-            return tuple(max(math.floor(share * n + 0.5), 1) if share else 0 for n in units)
+            return _share(self.lost, units)
         if isinstance(self.lost, dict):
-            return tuple(self.lost.get(kind, 0) for kind in kinds)
+            return by_kind(self.lost, kinds)
         return (self.lost, *[0] * (len(kinds) - 1))  # of several kinds a number says nothing but 0
 
+    def nodes_lost_of(self, names: tuple[str, ...], counts: tuple[int, ...]) -> tuple[int, ...]:
+        """How many nodes of every entry are lost."""
+        if isinstance(self.lost, str):
+            return _share(self.lost, counts)
+        if isinstance(self.nodes, dict):
+            return tuple(self.nodes.get(name, 0) for name in names)
+        return (self.nodes or 0, *[0] * (len(names) - 1))
 
-def check_scenario(
-    scenario: tuple[Change, ...], kinds: tuple[str, ...], units: tuple[int, ...], largest: tuple[int, ...]
-) -> None:
+
+def _share(text: str, units: tuple[int, ...]) -> tuple[int, ...]:
+    """So many percent of each, rounded, but at least one of what there is any of."""
+    share = float(text.rstrip("%")) / 100.0
+    return tuple(max(math.floor(share * n + 0.5), min(n, 1)) if share else 0 for n in units)
+
+
+def check_scenario(model: Model) -> None:
     """Refuse changes that take more than there is, or leave for ever less than a class needs."""
+    scenario, kinds = model.scenario or (), model.kinds
+    if model.nodes is not None:
+        _check_nodes(model)
+        return
     for place, change in enumerate(scenario):
         where = f"scenario[{place}].lost"
+        if change.nodes is not None:
+            raise ValueError(f"scenario[{place}].nodes: is for a model with [[nodes]]; here servers are `lost`")
+        if change.announced:
+            raise ValueError(f"scenario[{place}].announced: is for nodes; a pool does not say which of it will be away")
         if isinstance(change.lost, dict):
             unknown = [kind for kind in change.lost if kind not in kinds]
             if unknown:
                 raise ValueError(f"{where}.{unknown[0]}: no such resource; there are: {', '.join(kinds)}")
         elif isinstance(change.lost, int) and change.lost and len(kinds) > 1:
             raise ValueError(f"{where} = {change.lost}: must say of which resource: {{ {kinds[0]} = {change.lost} }}")
-    times = sorted({change.since for change in scenario})
-    for time in [*times, math.inf]:
-        holding = [c for c in scenario if c.since <= time and (c.until is None or time < c.until)]
+    # Of every resource, no more than there is: a job that needs more is refused for itself.
+    largest = [max(needs) for needs in zip(*(model.demand(c) for c in model.classes), strict=True)]
+    units = model.units
+    for time, holding in _held(scenario):
+        lost = [change_in_units(model, change) for change in holding]
         for kind, name in enumerate(kinds):
-            gone = sum(change.lost_of(kinds, units)[kind] for change in holding)
+            gone, needed = sum(one[kind] for one in lost), min(largest[kind], units[kind])
             if gone > units[kind]:
                 raise ValueError(f"scenario: at time {time:g} {gone} {name} are lost, of {units[kind]}")
-            if math.isinf(time) and units[kind] - gone < largest[kind]:
-                left = f"{units[kind] - gone} {name}"
-                raise ValueError(f"scenario: leaves {left} for ever, and some jobs need {largest[kind]}")
+            if math.isinf(time) and units[kind] - gone < needed:
+                raise ValueError(f"scenario: leaves {units[kind] - gone} {name} for ever, and some jobs need {needed}")
+
+
+def change_in_units(model: Model, change: Change) -> tuple[int, ...]:
+    """How many units of every kind are lost."""
+    if isinstance(change.lost, str):
+        return change.lost_of(model.kinds, model.units)
+    return model.in_units(change.lost_of(model.kinds, model.units))
+
+
+def _held(scenario: tuple[Change, ...]) -> list[tuple[float, list[Change]]]:
+    """Times when something begins, and for ever; each with what holds then."""
+    times = [*sorted({change.since for change in scenario}), math.inf]
+    return [(t, [c for c in scenario if c.since <= t and (c.until is None or t < c.until)]) for t in times]
+
+
+def _check_nodes(model: Model) -> None:
+    """The same where nodes are lost, each with all it has."""
+    nodes, scenario = model.nodes or (), model.scenario or ()
+    names = tuple(entry_name(model, place) for place in range(len(nodes)))
+    counts = tuple(one.count for one in nodes)
+    for place, change in enumerate(scenario):
+        where = f"scenario[{place}]"
+        if change.lost and not isinstance(change.lost, str):
+            raise ValueError(f"{where}.lost: nodes are lost whole: say how many, nodes = 2, or lost = '10%' of them")
+        if isinstance(change.nodes, dict):
+            unknown = [name for name in change.nodes if name not in names]
+            if unknown:
+                raise ValueError(
+                    f"{where}.nodes.{unknown[0]}: no such entry of [[nodes]]; there are: {', '.join(names)}"
+                )
+        elif change.nodes and len(nodes) > 1:
+            raise ValueError(f"{where}.nodes = {change.nodes}: must say of which: {{ {names[0]} = {change.nodes} }}")
+    for time, holding in _held(scenario):
+        lost = [change.nodes_lost_of(names, counts) for change in holding]
+        left = tuple(count - sum(one[n] for one in lost) for n, count in enumerate(counts))
+        for n, name in enumerate(names):
+            if left[n] < 0:
+                raise ValueError(f"scenario: at time {time:g} {counts[n] - left[n]} {name} are lost, of {counts[n]}")
+        # A job that does not fit all nodes is refused for itself.
+        fitting = [c for c in model.classes if math.isinf(time) and fits_on(model, c, counts)]
+        stuck = [c for c in fitting if not fits_on(model, c, left)]
+        if stuck:
+            raise ValueError(f"scenario: leaves too few nodes for ever for a job of class {stuck[0].label!r}")

@@ -20,7 +20,7 @@ Density = list[tuple[float, float, float]]  # from, to, density
 
 def densities(model: str | Model, *, context: Context, **options: Any) -> tuple[Evaluation, dict[str, Density]]:
     """The evaluation at a rate, and per class the density of the wait over intervals, no wait at all left out."""
-    result, methods, outcome = evaluated(Evaluate.of(model, **options), context)
+    result, methods, outcome = evaluated(Evaluate.of(model, **options), context, as_seen=True)
     tally = outcome.tallies[0]
     edges = bin_edges(1.0 / tally.per_unit)
     counts = tally.bins.sum(axis=0, dtype=np.float64)

@@ -18,6 +18,10 @@ class CheckModel(Question):
 
     model: LoadedModel
 
+    @property
+    def by_events(self) -> bool:
+        return True  # all of the model is told of
+
     def answer(self, context: Context) -> Check:
         from loynes.inputs.tables import job_table
         from loynes.kernels.shape import use_runs

@@ -13,6 +13,7 @@ from loynes.model import Model, load
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask
 from loynes.questions.asking.options import Option, names_of, texts_of
+from loynes.questions.asking.pooling import left_out
 from loynes.questions.asking.question import LoadedModel, Question
 from loynes.questions.evaluate import Evaluate, Evaluated, evaluated
 from loynes.results.records.comparison import Comparison, Differences
@@ -86,11 +87,16 @@ class Compare(Question):
     max_jobs: options.MaxJobs = None
     time: options.TimeBudget = None
 
+    @property
+    def by_events(self) -> bool:
+        return True  # changes are of the model as it is; the two are pooled here
+
     def answer(self, context: Context) -> Comparison:
         from loynes.estimators.pairs import ChainTallies, Difference, difference, system_difference
 
-        first = self.model
         second, removed, label = self._second()
+        remarks = tuple(dict.fromkeys(text for model in (self.model, second) for text in left_out(model)))
+        first, second = self.model.pooled, second.pooled
         second = second if first.discipline is None else second.with_discipline(first.discipline)
         shared = [c.label for c in first.classes if c.label in {d.label for d in second.classes} - set(removed)]
         if not shared:
@@ -115,7 +121,7 @@ class Compare(Question):
             differences=Differences(of(shared), {name: of([name]) for name in shared}, system),
             confidence=self.confidence,
             seed=self.seed,
-            warnings=tuple(texts),
+            warnings=(*remarks, *texts),
         )
 
     def _paired(self, first: Model, second: Model, context: Context) -> tuple[Evaluated, Evaluated]:
@@ -129,7 +135,9 @@ class Compare(Question):
 
         def run(model: Model, part: int, rates: dict[str, Any], size: dict[str, Any]) -> Evaluated:
             question = Evaluate.of(model, **shared, **rates, **size)
-            return evaluated(question, steps.next(WEIGHTS[part], sum(WEIGHTS[part + 1 :]), f"{part + 1} of 4"))
+            return evaluated(
+                question, steps.next(WEIGHTS[part], sum(WEIGHTS[part + 1 :]), f"{part + 1} of 4"), as_seen=True
+            )
 
         def second_rate(one: Evaluated) -> dict[str, Any]:
             """The first model's, unless no rate was asked for and the second has one of its own."""
@@ -167,7 +175,7 @@ class Compare(Question):
         label = ", ".join([*self.change, *(f"without {name}" for name in self.without)])
         if not self.without:
             return second, (), label
-        if second.resources or any(c.specific for c in second.classes):
+        if second.by_resource or any(c.specific for c in second.classes):
             raise UsageError(
                 "without: is there for clusters of identical servers only; compare with a second model file"
             )

@@ -34,8 +34,8 @@ class ComparePolicies(Question):
     `loads` are fractions of the threshold of first come, first served, and may be above 1: other policies may take
     more. The first policy is what the others are compared with, job for job, so that differences are known better than
     the waits. `limits` adds what each policy can carry: the threshold for fcfs, and an estimate for the others.
-    `window`, `threshold` and `inflation` go to the policies that know them. When `time` (seconds, or "30s") is up, the
-    answer has what was run by then.
+    `window`, `threshold`, `age`, `cycle` and `inflation` go to the policies that know them. When `time` (seconds, or
+    "30s") is up, the answer has what was run by then.
     """
 
     command: ClassVar[str] = "policies"
@@ -53,6 +53,8 @@ class ComparePolicies(Question):
     rates: options.Rates = None
     window: options.Window = None
     threshold: options.SwapThreshold = None
+    age: options.Age = None
+    cycle: options.Cycle = None
     inflation: options.Inflation = 1.0
     jobs: Annotated[int, Field(ge=1, le=2**40), Option("Observed in each replica.", unit="jobs")] = 100_000
     replicas: Annotated[int, Field(ge=2, le=100_000), Option("Independent runs.")] = 32
@@ -68,13 +70,16 @@ class ComparePolicies(Question):
     time: options.TimeBudget = None
     backend: Annotated[Literal["auto", "cpu"], Option("Events are run on the CPU.", "auto|cpu")] = "auto"
 
+    @property
+    def by_events(self) -> bool:
+        return True
+
     def answer(self, context: Context) -> PolicyComparison:
         from loynes.questions.answering.limits import jobs_of_search, limit_of
-        from loynes.questions.answering.orders import check_order, order_of
+        from loynes.questions.answering.orders import check_order, numbers_of, order_of
 
         model = self.model
-        numbers = {"window": self.window, "threshold": self.threshold}
-        orders = [order_of(one, numbers, self.inflation, strictly=False) for one in self.policies]
+        orders = [order_of(one, numbers_of(self), self.inflation, strictly=False) for one in self.policies]
         names = tuple(order.policy for order in orders)
         if not names or len(set(names)) < len(names):
             raise UsageError("policies: name at least one, and none twice")
@@ -87,13 +92,15 @@ class ComparePolicies(Question):
         warnings = tuple(dict.fromkeys(text for order in orders for text in check_order(model, order)))
         own = () if model.rate is None else (model.rate,)
         steps = Steps(context)
-        searched = [order for order in orders if order.policy != "fcfs"] if self.limits else []
+        # On nodes, or with rules, the threshold is no limit of first come, first served; loads are parts of it.
+        shared = model.nodes is not None or model.has_rules
+        searched = [order for order in orders if order.policy != "fcfs" or shared] if self.limits else []
         count, each = len(self.loads or self.rates or own), float(self._jobs * self.replicas)
         limit = NEAR_LIMIT * jobs_of_search()
         then = limit * len(searched) + each * count * len(orders)
         part = steps.next(OF_THRESHOLD, then)
-        fcfs = limit_of(model, order_of("fcfs", {}), seed=self.seed, context=part)
-        limits: dict[str, Limit] = {"fcfs": fcfs} if self.limits else {}
+        fcfs = limit_of(model.pooled, order_of("fcfs", {}), seed=self.seed, context=part)
+        limits: dict[str, Limit] = {"fcfs": fcfs} if self.limits and not shared else {}
         for order in searched:
             then = max(then - limit, 0.0)
             with suppress(Stopped):
@@ -141,7 +148,7 @@ class ComparePolicies(Question):
         burn_in = self._jobs - self.jobs
         for number, order in enumerate(orders):
             part = steps.next(1.0, runs - number - 1, f"rate {rate:.4g}")
-            limit = fcfs if order.policy == "fcfs" else limits.get(order.policy)
+            limit = fcfs if order.policy == "fcfs" and not model.has_rules else limits.get(order.policy)
             if rate >= model.ideal or (limit is not None and rate >= limit.rate.high):
                 points.append(PolicyPoint(order.policy, rate, load, None, None, "more than it can carry"))
                 continue

@@ -79,6 +79,8 @@ class Evaluate(Question):
     policy: options.PolicyOption = "fcfs"
     window: options.Window = None
     threshold: options.SwapThreshold = None
+    age: options.Age = None
+    cycle: options.Cycle = None
     option: options.OwnOption = None
     inflation: options.Inflation = 1.0
     method: Method = "sandwich"
@@ -149,8 +151,10 @@ class Evaluated(NamedTuple):
     outcome: Outcome
 
 
-def evaluated(question: Evaluate, context: Context, brackets: bool = False) -> Evaluated:
+def evaluated(question: Evaluate, context: Context, brackets: bool = False, as_seen: bool = False) -> Evaluated:
     """The answer, and what it was made from.
+
+    `as_seen` of runs whose tallies are compared with others: these are as long as the mean wait takes without controls.
 
     With `brackets` a mean without a variance is bracketed by two more runs (see `answering.cutting`); the tallies are
     those of the first.
@@ -166,7 +170,7 @@ def evaluated(question: Evaluate, context: Context, brackets: bool = False) -> E
     judged = judged_rate(model, q.rate, q.load, seed=q.seed, context=context)
     table = job_table(model, judged.rate)
     context = context.for_work(cpu_seconds(table, judged.load, q.precision, q.samples, q.confidence), table)
-    methods = Methods(q, judged, context)
+    methods = Methods(q, judged, context, as_seen)
     cutting = brackets and q.method in ("sandwich", "perfect") and not has_variance(model)
     if cutting:
         from loynes.questions.answering.cutting import bracketed, plain_run

@@ -76,7 +76,7 @@ class AskSensitivity(Question):
         question = Evaluate.of(self.model, exceeds=target.exceeds, **{name: getattr(self, name) for name in shared})
         steps = Steps(context)
         expected = OF_DERIVATIVES + OF_DIFFERENCE * (3 * len(self.model.classes) + 2)
-        runs = PairedRuns(evaluated(question, steps.next(1.0, expected, "as it is")), target)
+        runs = PairedRuns(evaluated(question, steps.next(1.0, expected, "as it is"), as_seen=True), target)
         result = runs.base.result
         base, step = levers.Variant(self.model, result.rate), levers.step_at(result.load)
         why = runs.no_derivatives()

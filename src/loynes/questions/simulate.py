@@ -56,9 +56,9 @@ class Simulate(Question):
 
     `policy` is a name (`loynes policies` lists them), a file of your own that registers one (.py), or a function
     f(floor, option). Policies that believe in run times guess them `inflation` times too long; smash takes a `window`,
-    quick-swap a `threshold`, a policy of your own its `option`. The jobs are those of the recurrence: same seed, same
-    arrivals, needs and services. `load` is a fraction of the threshold of first come, first served; other policies may
-    take more.
+    quick-swap a `threshold`, first-fit-ageing an `age`, msr a `cycle`, a policy of your own its `option`. The jobs are
+    those of the recurrence: same seed, same arrivals, needs and services. `load` is a fraction of the threshold of
+    first come, first served; other policies may take more.
 
     Replicas start `empty`; or `stationary`, in states that are perfect samples under first come, first served, running
     jobs and the line; or with the workloads of a file that `sample` wrote, which servers are busy with while nobody is
@@ -101,6 +101,8 @@ class Simulate(Question):
     ] = ()
     window: options.Window = None
     threshold: options.SwapThreshold = None
+    age: options.Age = None
+    cycle: options.Cycle = None
     option: options.OwnOption = None
     inflation: options.Inflation = 1.0
     jobs: options.EventJobs = None
@@ -123,6 +125,10 @@ class Simulate(Question):
     confidence: options.Confidence = 0.99
     time: options.TimeBudget = None
 
+    @property
+    def by_events(self) -> bool:
+        return True
+
     def answer(self, context: Context) -> Simulation:
         from loynes.estimators.measures import Wanted
         from loynes.questions.answering.judging import asked_of, judged, with_percentiles, with_tails
@@ -138,14 +144,15 @@ class Simulate(Question):
         from loynes.estimators.events import SOON, mean_wait
         from loynes.questions.answering.ending import cut_short
         from loynes.questions.answering.events import BURNED_IN, event_task, run_until, simulation_of, unended_jobs
-        from loynes.questions.answering.orders import check_order, order_of
+        from loynes.questions.answering.nodes import beside, check_start
+        from loynes.questions.answering.orders import check_order, numbers_of, order_of
         from loynes.questions.answering.scenario import changes_of
 
-        options = {"window": self.window, "threshold": self.threshold, "option": self.option}
-        order = order_of(self.policy, options, self.inflation)
+        order = order_of(self.policy, numbers_of(self), self.inflation)
         moments, horizon = self._moments()
         model = self.model
         warnings = check_order(model, order)
+        check_start(model, self.start)
         if horizon is None and model.scenario:
             raise UsageError("the model has a scenario: say until when to follow it, --horizon T")
         if horizon is not None and (self.jobs is not None or self.burn_in is not None):
@@ -186,6 +193,9 @@ class Simulate(Question):
             moments=moments, burn_in=burn_in, warnings=warnings + remarks + unended,
             wanted=wanted,
         )  # fmt: skip
+        if model.nodes is not None and horizon is None and not stopped:
+            pooled = beside(model, judged.rate, order, events, replicas, self.confidence, context)
+            result = replace(result, pooled=pooled)
         return result, bool(unended)
 
     def _more(self, replicas: list[ReplicaRecord]) -> int:
@@ -237,8 +247,9 @@ def event_rate(
     model: Model, order: Order, rate: float | None, load: float | None, *, judged: bool, seed: int, context: Context
 ) -> JudgedRate:
     """Other policies may take more than first come, first served; none, if the rate is judged, more than the ideal."""
-    steady = model.model_copy(update={"scenario": None})
-    strict = order.policy == "fcfs" and judged
+    steady = model.pooled.model_copy(update={"scenario": None})
+    # In order of arrival nobody starts earlier on nodes than on the pooled cluster, whose threshold is known.
+    strict = order.policy == "fcfs" and judged and not model.has_rules
     if load is not None and rate is None and not strict:
         # A load of any size is a multiple of the threshold, which is asked for at a load below 1.
         threshold = judged_rate(steady, None, min(load, 0.9), seed=seed, context=context).threshold

@@ -49,6 +49,8 @@ class Stability(Question):
     policy: options.PolicyOption = "fcfs"
     window: options.Window = None
     threshold: options.SwapThreshold = None
+    age: options.Age = None
+    cycle: options.Cycle = None
     option: options.OwnOption = None
     inflation: options.Inflation = 1.0
     discipline: options.Discipline = None

@@ -29,8 +29,8 @@ MOST_POINTS = 10_000
 # To weigh points by: jobs of what is done besides observing; most that are observed; a threshold over the ideal rate.
 BESIDES, MOST_JOBS, NEAR = 3e6, 4e9, 0.9
 # The options that every point's own question has.
-SHARED = ("policy", "window", "threshold", "option", "inflation", "method", "precision", "samples", "exceeds",
-          "percentiles", "confidence", "replicas", "max_jobs", "seed", "backend")  # fmt: skip
+SHARED = ("policy", "window", "threshold", "age", "cycle", "option", "inflation", "method", "precision", "samples",
+          "exceeds", "percentiles", "confidence", "replicas", "max_jobs", "seed", "backend")  # fmt: skip
 
 
 class AskSweep(Question):
@@ -64,6 +64,8 @@ class AskSweep(Question):
     policy: options.PolicyOption = "fcfs"
     window: options.Window = None
     threshold: options.SwapThreshold = None
+    age: options.Age = None
+    cycle: options.Cycle = None
     option: options.OwnOption = None
     inflation: options.Inflation = 1.0
     method: Method = "sandwich"
@@ -80,6 +82,10 @@ class AskSweep(Question):
     confidence: options.Confidence = 0.99
     max_jobs: options.MaxJobs = None
     time: options.TimeBudget = None
+
+    @property
+    def by_events(self) -> bool:
+        return True  # what is varied is of the model as it is; every point says what it leaves out
 
     def answer(self, context: Context) -> Sweep:
         from loynes.questions.answering.orders import check_order

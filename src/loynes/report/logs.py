@@ -13,6 +13,7 @@ from loynes.report.waits import extremes, how_of, losses, typical, wait_tiles
 from loynes.report.words import about, between, count, duration, percent, sentence
 from loynes.results.charts.logs import case_charts, charts, plan_charts
 from loynes.results.charts.sensitivity import charts as effects_charts
+from loynes.results.records.advice import LogAdvice
 from loynes.results.records.log_cases import LogCases, LogComparison, LogSweep
 from loynes.results.records.log_evaluation import LogEvaluation
 from loynes.results.records.log_plan import LogPlan
@@ -96,6 +97,11 @@ def sweep_content(result: LogSweep) -> Content:
 @page_for(LogComparison)
 def comparison_content(result: LogComparison) -> Content:
     return _cases(result, "compare")
+
+
+@page_for(LogAdvice)
+def advice_content(result: LogAdvice) -> Content:
+    return _cases(result, "advise")
 
 
 @page_for(LogSensitivity)

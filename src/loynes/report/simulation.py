@@ -21,6 +21,10 @@ BIAS = (
     "that after the burn-in is not bounded."
 )
 SLOWDOWN = "Slowdown: response over service. Its mean is infinite where services can be arbitrarily short."
+POOLED = (
+    "The same jobs, policy and rules on a pooled cluster, where a job may take its units from any nodes. Fragmentation "
+    "is what idles although it would be enough for the first job in line, because it lies on different nodes."
+)
 OVER_TIME = "All replicas begin in the same way and are followed over time; averages are over that time."
 
 
@@ -46,6 +50,7 @@ def content(result: Simulation) -> Content:
             *([Grid.of(result.moments_summary, "Over time")] if result.moments else []),
             Grid.of(result.summary, "Waits by class", pinned=1, note=SLOWDOWN),
             Grid.of(result.system_summary, "The cluster"),
+            *([Grid.of(result.pooled_summary, "What nodes cost", note=POOLED)] if result.pooled else []),
         ],
         sure=Sure([EVENTS, BIAS if settled else OVER_TIME, intervals(result.confidence, result.replicas)]),
         models=[(result.model.label, result.model)],

@@ -30,7 +30,7 @@ def _replicas(batch: Samples) -> np.ndarray:
 def write_csv(path: Path, model: Model, batches: Iterator[Samples], origin: dict[str, str]) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        names = [kind if model.resources else "w" for kind in model.kinds]
+        names = [kind if model.by_resource else "w" for kind in model.kinds]
         units = zip(names, model.units, strict=True)
         writer.writerow(
             ["replica", "length", "doublings", *(f"{name}{i}" for name, n in units for i in range(1, n + 1))]
@@ -47,7 +47,7 @@ def write_parquet(path: Path, model: Model, batches: Iterator[Samples], origin: 
         import pyarrow.parquet as pq
     except ImportError:
         raise UsageError("Parquet files need pyarrow: pip install 'loynes[io]' (or write a .csv)") from None
-    names = [f"workload_{kind}" if model.resources else "workload" for kind in model.kinds]
+    names = [f"workload_{kind}" if model.by_resource else "workload" for kind in model.kinds]
     vectors = [(name, pa.list_(pa.float64(), n)) for name, n in zip(names, model.units, strict=True)]
     schema = pa.schema(
         [("replica", pa.int64()), ("length", pa.int64()), ("doublings", pa.int64()), *vectors], metadata=origin

@@ -14,6 +14,7 @@ from loynes.execution.deadline import Stopped
 from loynes.inputs.arrivals import start_places
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import JobTable, Needs
+from loynes.kernels.controls import NO_CONTROLS, AnyControls, columns
 from loynes.kernels.engine import Array, Engine, Forward, ForwardState, Ints, whole_blocks
 from loynes.kernels.tally import Tally, columns_of, new_tally, tally_columns
 
@@ -37,17 +38,25 @@ class Chains:
         workload: Array | None = None,
         position: int = 0,
         places: Ints | None = None,
+        controls: AnyControls = NO_CONTROLS,
         engine: Engine,
     ) -> None:
         self.replicas = len(replicas)
         self.position = position  # jobs each replica has seen
         self.stride = engine.look_every(table)  # how many jobs apart observed arrivals are
         self._engine = engine
-        self._task = Forward(table, seed, STREAM_STATIONARY, replicas, needs, replicas % rows, True)
+        self._task = Forward(table, seed, STREAM_STATIONARY, replicas, needs, replicas % rows, True, controls)
         self._state = ForwardState(
             np.zeros((self.replicas, table.servers)) if workload is None else workload.copy(),
             start_places(table.arrivals, seed, STREAM_STATIONARY, replicas) if places is None else places,
-            new_tally(rows, tally_columns(table, needs), unit, len(table.units), bool(needs.phase_weight.size)),
+            new_tally(
+                rows,
+                tally_columns(table, needs),
+                unit,
+                len(table.units),
+                bool(needs.phase_weight.size),
+                columns(controls),
+            ),
         )
 
     @property

@@ -51,7 +51,7 @@ class Mix:
 
     @classmethod
     def of(cls, model: Model) -> Mix:
-        columns = [(c.probability, c.service.mean, c.service.variance, c.need) for c in model.classes]
+        columns = [(c.probability, c.service.mean, c.service.variance, model.need(c)) for c in model.classes]
         probability, mean, variance, need = np.array(columns, dtype=np.float64).T
         taken = np.array([np.add(model.demand(c), model.specific(c)) for c in model.classes])
         laws = tuple(c.service for c in model.classes)

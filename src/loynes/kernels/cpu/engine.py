@@ -18,7 +18,6 @@ from loynes.kernels.cpu.pile_before import pile_before
 from loynes.kernels.cpu.pile_in_time import pile_in_time
 from loynes.kernels.cpu.random_pile import random_pile
 from loynes.kernels.cpu.sandwich import perfect, sandwich
-from loynes.kernels.cpu.service_sums import service_sums
 from loynes.kernels.cpu.slopes import slopes
 from loynes.kernels.cpu.threads import cores, run_lines
 from loynes.kernels.cpu.together import TOGETHER
@@ -90,7 +89,7 @@ def _forward(task: kinds.Forward, state: kinds.ForwardState) -> Piece:
     def piece(rows: slice, start: int, stop: int) -> None:
         chains = (state.workload[rows], state.places[rows], state.tally)
         numbers = (task.replicas[rows], task.group[rows], start, stop, task.observe)
-        forward(table, task.needs, as_runs, stride, key, task.stream, *numbers, *chains)
+        forward(table, task.needs, as_runs, stride, key, task.stream, *numbers, *chains, task.controls)
 
     return piece
 
@@ -102,16 +101,6 @@ def _slopes(task: kinds.Slopes, state: kinds.SlopeState) -> Piece:
         chains = mapped(state, lambda array: array[rows])
         numbers = (key, task.stream, task.replicas[rows], start, stop, task.observe)
         slopes(task.table, task.needs, stride, *numbers, *chains)
-
-    return piece
-
-
-def _service_sums(task: kinds.ServiceSums, state: kinds.ServiceState) -> Piece:
-    key = np.uint64(task.seed)
-
-    def piece(rows: slice, start: int, stop: int) -> None:
-        numbers = (key, task.stream, task.replicas[rows], start, stop)
-        service_sums(task.table, task.weight, task.group, *numbers, state.places[rows], state.sums[rows])
 
     return piece
 
@@ -187,7 +176,6 @@ def _blocks(task: kinds.BlockBefore | kinds.PileInTime, state: kinds.BlockState 
 PIECES: dict[type[kinds.Task], Callable[[Any, Any], Piece]] = {
     kinds.Forward: _forward,
     kinds.Slopes: _slopes,
-    kinds.ServiceSums: _service_sums,
     kinds.Pile: _pile,
     kinds.Regeneration: _regeneration,
     kinds.Sandwich: _sandwich,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from loynes.inputs.tables import JobTable
+from loynes.kernels.controls import NO_CONTROLS
 from loynes.kernels.cpu.compiled import compiled, inlined, prepares
+from loynes.kernels.cpu.controls import add_jobs, add_stretch, new_surplus
 from loynes.kernels.cpu.jobs import FIRST, LAST, draw_block, new_block, phase_of
 from loynes.kernels.cpu.memory import copy_row
 from loynes.kernels.cpu.state import add_lost, get, look, put, rebase
@@ -26,25 +28,45 @@ _SHIFT, _OFFSET = np.int64(BIN_SHIFT), np.int64(BIN_OFFSET)
 
 
 @prepares
-def forward(table, needs, as_runs, stride, seed, stream, replicas, rows, begin, end, observe, W, places, tally):
+def forward(
+    table,
+    needs,
+    as_runs,
+    stride,
+    seed,
+    stream,
+    replicas,
+    rows,
+    begin,
+    end,
+    observe,
+    W,
+    places,
+    tally,
+    controls=NO_CONTROLS,
+):
     """Jobs begin .. end-1 (multiples of BLOCK) of the replicas whose workloads are the rows of W, with the arrival
-    process at places[r]; updates these and the tally, each replica in a tally row of its own.
+    process at places[r]; updates these and the tally, each replica in a tally row of its own, with the sums that
+    controls ask for.
 
     Row r depends on nothing but (table, seed, stream, replicas[r]) and the jobs so far: not on how work is cut.
     """
     rooms = new_block(table), new_jobs(TOGETHER), new_states(table, as_runs, TOGETHER)
+    surplus = new_surplus(stride, TOGETHER)
     scratch = _own_rows(tally), np.empty(needs.need.size), np.zeros(needs.need.size * table.units.size)
     numbers = stride, seed, stream, replicas, rows, begin, end, observe
-    _forward(typed(table), needs, *rooms, *scratch, *numbers, W, places, tally)
+    _forward(typed(table), needs, controls, *rooms, surplus, *scratch, *numbers, W, places, tally)
 
 
 @compiled
 def _forward(
     table,
     needs,
+    controls,
     block,
     jobs,
     states,
+    surplus,
     own,
     wait,
     loss,
@@ -70,11 +92,14 @@ def _forward(
             for g in range(count):
                 places[r + g] = draw_block(table, seed, stream, replicas[r + g], first, block, places[r + g])
                 keep_jobs(states, block, jobs, g)
+                if observe:
+                    add_jobs(controls, block, stride, surplus, own, g)
             if observe:
                 for j in range(0, BLOCK, stride):
                     for g in range(count):
                         look(member(states, g), block, j, needs, jobs.now[g], wait, loss)
                         note(table, own, g, tally.bins, rows[r + g], needs, block, j, wait, loss)
+                        add_stretch(controls, surplus, j // stride, needs.weight, wait, own, g)
                     advance_together(states, block, jobs, count, j, j + stride)
             else:
                 advance_together(states, block, jobs, count, FIRST, LAST)
@@ -93,8 +118,8 @@ def note(table, own, g, bins, row, needs, block, j, wait, loss):
 
 def _own_rows(tally: Tally) -> Tally:
     """Sums of replicas while they run: rows of the whole share cache lines, which cores would pull from each other."""
-    wait, square, none, loss = (np.zeros((TOGETHER, *array.shape[1:]), array.dtype) for array in tally[2:-1])
-    return Tally(tally.per_unit, np.zeros(TOGETHER, np.int64), wait, square, none, loss, tally.bins[:0])
+    wait, square, none, loss, sums = (np.zeros((TOGETHER, *array.shape[1:]), array.dtype) for array in tally[2:-1])
+    return Tally(tally.per_unit, np.zeros(TOGETHER, np.int64), wait, square, none, loss, sums, tally.bins[:0])
 
 
 @compiled
@@ -104,6 +129,7 @@ def _copy_sums(source, i, target, k):
     copy_row(source.square, i, target.square, k)
     copy_row(source.none, i, target.none, k)
     copy_row(source.loss, i, target.loss, k)
+    copy_row(source.sums, i, target.sums, k)
 
 
 @compiled

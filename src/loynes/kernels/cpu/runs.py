@@ -3,8 +3,9 @@
 A job pops runs off the end and inserts one: how many servers it takes does not matter. The numbers are those of the
 dense vector, bit for bit: only v = start + service is ever computed, everything else moves.
 
-Past the last run the array holds entries popped in this block, or zeros: never more than any v still to come, so that a
-search may read WINDOW entries without asking where the runs end.
+Past the last run the array holds entries popped in this block, then zeros: never more than any v still to come, so that
+a search may read WINDOW entries without asking where the runs end. An entry above 0 that was popped is no more than
+every run that is left, so behind a zero, in the list or past it, there are zeros only.
 """
 
 from __future__ import annotations
@@ -108,6 +109,17 @@ def _halve(values, place, width, v, until):
 
 
 @compiled
+def clear(values, begin, size):
+    """Zeros from `begin` on, in a list of so many runs, and past it up to the first zero: behind that are others."""
+    for i in range(begin, size):
+        values[i] = 0.0
+    i = size
+    while i < values.size and values[i] != 0.0:
+        values[i] = 0.0
+        i += 1
+
+
+@compiled
 def rebase(values, counts, size, now):
     """End of a block: workloads seen from `now`; all idle servers become one run. Returns the number of runs."""
     busy = 0
@@ -119,7 +131,7 @@ def rebase(values, counts, size, now):
             busy += 1
         else:
             idle += counts[i]
-    values[busy:] = 0.0
+    clear(values, busy, size)
     if idle > 0:
         counts[busy] = idle
         busy += 1
@@ -132,7 +144,7 @@ def lower(values, size):
     bottom = values[size - 1]
     for i in range(size):
         values[i] -= bottom
-    values[size:] = 0.0
+    clear(values, size, size)
     return bottom
 
 

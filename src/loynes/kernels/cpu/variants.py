@@ -42,10 +42,10 @@ class Chosen(Protocol):
         """The decorator of the function for these types."""
 
 
-def chosen_by_type(function: Callable[..., Any]) -> Chosen:
+def chosen_by_type(function: Callable[..., Any], counted: bool = True) -> Chosen:
     """The decorator of a function whose variants follow, each for some types of the first argument.
 
-    Compiled code never sees the function itself, only its variants.
+    Compiled code never sees the function itself, only its variants. `counted` is as for `compiled`.
     """
     variants: dict[type, Callable[..., Any]] = {}
 
@@ -60,7 +60,7 @@ def chosen_by_type(function: Callable[..., Any]) -> Chosen:
         return variants.get(getattr(first, "instance_class", type(None)))
 
     # As every kernel is compiled (see compiled.py); a variant mostly hands its arguments on, which a call would cost.
-    options = {"nogil": True, "error_model": "numpy", "_nrt": True, "forceinline": True}
+    options = {"nogil": True, "error_model": "numpy", "_nrt": counted, "forceinline": True, "no_cfunc_wrapper": True}
     overload(function, strict=False, jit_options=options)(choose)
     function.variant = variant  # type: ignore[attr-defined]
     return cast(Chosen, function)

@@ -23,6 +23,22 @@ def make_heap(floor, size):
         _sink(floor, floor.jobs[at].ending, floor.jobs[at].believed, at, size)
 
 
+@uncounted
+def enter(floor, size, ending, believed):
+    """Put another into a list of that size; how many there are now."""
+    at = size
+    while at > 0:
+        parent = (at - 1) >> 1
+        if floor.jobs[parent].believed <= believed:
+            break
+        floor.jobs[at].ending = floor.jobs[parent].ending
+        floor.jobs[at].believed = floor.jobs[parent].believed
+        at = parent
+    floor.jobs[at].ending = ending
+    floor.jobs[at].believed = believed
+    return size + 1
+
+
 @inlined
 def drop_first(floor, size):
     """Take the earliest, at place 0, off a list of that size; how many are left."""

@@ -11,14 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.arrays import Array, Ints
+from loynes.errors import UsageError
 from loynes.inputs.arrivals import POISSON, start_places
 from loynes.inputs.philox import STREAM_STATIONARY
+from loynes.inputs.tables import class_probabilities
 from loynes.kernels.cpu.engine import PIECES, Piece
 from loynes.kernels.engine import AnyState, Engine, ModelTask, State, whole_blocks
 from loynes.kernels.events.changes import Changes, apply
 from loynes.kernels.events.floor import SPARE, WOKEN, Floor, larger, new_floor
 from loynes.kernels.events.history import put_running_in_line, run_history
+from loynes.kernels.events.layout import Layout, Rules
 from loynes.kernels.events.loop import Arrivals, Observations, draw, loop_of, new_observations, occupy, run_events
+from loynes.kernels.events.mix import Mix, recorded_mix
+from loynes.kernels.events.nodes import announce
 from loynes.kernels.events.policies import Policy, find_policy
 from loynes.kernels.reference import BLOCK
 
@@ -55,7 +60,7 @@ class Events(ModelTask):
     """Replicas event by event: each observes so many jobs after a burn-in, or all that arrive before a horizon."""
 
     policy: Policy
-    option: int = 1
+    option: float = 1
     inflation: float = 1.0  # a scheduler's guess of a run time over the truth
     burn_in: int = 0
     jobs_observed: int = 0
@@ -70,6 +75,11 @@ class Events(ModelTask):
     changes: Changes = field(default_factory=Changes)
     limit: int = MOST_PRESENT
     to_the_end: bool = True  # of every observed job, or only of the horizon
+    layout: Layout | None = None  # nodes, else every kind of servers is one pool
+    rules: Rules | None = None
+    # Of every class: mean service, and how long one that runs still runs; for policies that are computed from them.
+    service: Array | None = None
+    residual: Array | None = None
 
     by_rows: ClassVar[bool] = True
 
@@ -84,6 +94,17 @@ class Events(ModelTask):
     def jobs(self, state: AnyState, start: int, stop: int) -> int:
         assert isinstance(state, EventState)
         return sum(record.arrived for record in state.records[start:stop] if record is not None)
+
+    def given(self, replica: int) -> Any:
+        """What the policy gets beside the floor, made anew for each replica: it may hold what the policy remembers."""
+        if self.policy.prepare is None:
+            return self.option
+        if self.service is None or self.residual is None:
+            raise UsageError(f"policy {self.policy.name!r}: is computed from the mean services of all classes")
+        table = self.table
+        rate = class_probabilities(table) / table.gap_mean
+        units, demand = np.asarray(table.units, np.int64), np.ascontiguousarray(table.demand, dtype=np.int64)
+        return self.policy.given(Mix(units, demand, rate, self.service, self.residual, self.option, self.seed, replica))
 
     def part(self, rows: Ints) -> Self:
         workload = None if self.workload is None else self.workload[rows]
@@ -146,11 +167,17 @@ def _piece(events: Events, state: EventState) -> Piece:
 PIECES[Events] = _piece
 
 
-def floor_for(policy: Policy, units: Ints, demand: Ints) -> Floor:
+def floor_for(
+    policy: Policy, units: Ints, demand: Ints, layout: Layout | None = None, rules: Rules | None = None
+) -> Floor:
     """An empty floor with what a policy needs, for jobs of classes that need `demand`: [class, kind]."""
+    if layout is not None and policy.timetable:
+        raise UsageError(f"policy {policy.name!r}: it plans ahead by servers, and knows no nodes")
+    if rules is not None and policy.keeps_place and (np.asarray(rules.holder) >= 0).any():
+        raise UsageError(f"policy {policy.name!r}: it stops jobs by itself, and knows no quotas")
     size = demand.sum(axis=1)
     extreme = demand[[size.argmin(), size.argmax()]] if len(demand) else None
-    return new_floor(CAPACITY, units, len(demand) if policy.by_class else 0, policy.timetable, extreme)
+    return new_floor(CAPACITY, units, len(demand) if policy.by_class else 0, policy.timetable, extreme, layout, rules)
 
 
 class _ArrivalSource:
@@ -202,10 +229,18 @@ class _Replica:
         table, kinds = events.table, len(events.table.units)
         self._events, self._replica = events, replica
         self._demand = np.ascontiguousarray(table.demand, dtype=np.int64)
-        self._floor = floor_for(events.policy, np.asarray(table.units, np.int64), self._demand)
+        self._floor = floor_for(
+            events.policy, np.asarray(table.units, np.int64), self._demand, events.layout, events.rules
+        )
+        if any(change.announced for change in events.changes.of_servers):
+            if events.layout is None:
+                raise UsageError("maintenance can be announced of nodes only: say which of [[nodes]] will be away")
+            self._floor = self._floor._replace(nodes=announce(self._floor.nodes, events.changes.announced))
         while len(self._floor.jobs) <= 2 * table.servers:
             self._floor = larger(self._floor)
         self._arrivals = _ArrivalSource(events, replica)
+        if events.layout is not None and (workload is not None or history):
+            raise UsageError("a cluster of nodes starts empty: a stationary start does not say which node is busy")
         if workload is not None:
             occupy(self._floor, workload)
         if history:
@@ -215,7 +250,7 @@ class _Replica:
             if events.policy.keeps_place:
                 put_running_in_line(self._floor)
             self._floor.counts[WOKEN] = 1  # the policy is another from now on
-        self._observations = new_observations(len(table.need), kinds, events.unit)
+        self._observations = new_observations(len(table.need), kinds, events.unit, 0, events.layout is not None)
         self._state = np.full((len(events.at), 2 + 3 * kinds), np.nan)
         self._number = 0  # of the first job of the chunk
         # Which jobs are observed; with a horizon the last is known only when it has been passed.
@@ -223,6 +258,7 @@ class _Replica:
         self._last = events.burn_in + events.jobs_observed if events.horizon is None else UNKNOWN
         self._rows = 0
         self._changes = list(reversed(events.changes.of_servers))
+        self._given = events.given(replica)
 
     def run(self) -> ReplicaRecord:
         events = self._events
@@ -262,7 +298,7 @@ class _Replica:
         while i < len(arrivals.arrival):
             cut, until, counted = self._stretch(i, len(arrivals.arrival))
             i = run_events(
-                events.policy, events.option, self._floor, arrivals, i, cut, until, self._demand, self._number,
+                events.policy, self._given, self._floor, arrivals, i, cut, until, self._demand, self._number,
                 self._first, self._last, counted, self._observations, events.at, self._state,
             )  # fmt: skip
             while self._changes and self._floor.clock[0] >= self._changes[-1].time:
@@ -316,7 +352,7 @@ def run_jobs(
     need: Ints,
     service: Array,
     policy: str | Path | Policy | Callable[..., Any],
-    option: int = 1,
+    option: float = 1,
     guess: Array | None = None,
     edges: Array | None = None,
 ) -> tuple[Array, Array]:
@@ -338,14 +374,19 @@ def run_classes(
     service: Array,
     guess: Array,
     policy: Policy,
-    option: int = 1,
+    option: float = 1,
     edges: Array | None = None,
+    layout: Layout | None = None,
+    rules: Rules | None = None,
 ) -> tuple[Array, Array]:
     """The same for jobs whose needs are those of their classes, `demand`: [class, kind]."""
     count = len(arrival)
     # Every job has a row; nothing is summed up by class, of which there may be as many as jobs.
-    observations = new_observations(1, len(units), 1.0, count)
-    floor = floor_for(policy, np.asarray(units, np.int64), demand)
+    observations = new_observations(1, len(units), 1.0, count, layout is not None)
+    given = option
+    if policy.prepare is not None:
+        given = policy.given(recorded_mix(units, arrival, job_class, demand, service, option))
+    floor = floor_for(policy, np.asarray(units, np.int64), demand, layout, rules)
     # One more job, at the end of time, lets all others end.
     arrivals = Arrivals(
         np.append(arrival, np.inf),
@@ -360,7 +401,7 @@ def run_classes(
         before = observations.time.copy()
         while i <= count and floor.clock[0] < until:
             i = run_events(
-                policy, option, floor, arrivals, i, count + 1, float(until), demand, 0, count, count,
+                policy, given, floor, arrivals, i, count + 1, float(until), demand, 0, count, count,
                 bool(until < np.inf), observations, nothing, state,
             )  # fmt: skip
             if floor.counts[SPARE] == 0:

@@ -31,9 +31,13 @@ from loynes.kernels.events.floor import (
     stop,
     vacate,
 )
+from loynes.kernels.events.nodes import add_fragmentation, idle_units
 from loynes.kernels.events.policies import Policy
+from loynes.kernels.events.preemption import preempts
+from loynes.kernels.events.sharing import counts_stops
 from loynes.kernels.events.timetable import CHANGED, surprise
 from loynes.kernels.events.uncounted import inlined, uncounted
+from loynes.kernels.events.view import first_in_line
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.tally import BIN_OFFSET, BIN_SHIFT, BINS
 
@@ -41,7 +45,8 @@ _SHIFT, _OFFSET = np.int64(BIN_SHIFT), np.int64(BIN_OFFSET)
 
 # Sums over ended jobs, by class: how many, and of what.
 ENDED, WAIT, WAIT_SQUARE, NONE, RESPONSE, RESPONSE_SQUARE, SLOWDOWN, SUMS = range(8)
-# Integrals over time; then busy and lost servers of every kind.
+# Integrals over time; then busy and lost servers of every kind; then, where there are nodes, of every kind those that
+# idle only because no node has enough together.
 SPAN, WAITING, PRESENT, KINDS = range(4)
 
 
@@ -52,7 +57,7 @@ class Observations(NamedTuple):
     sums: Array  # [class, SUMS]
     bins: NDArray[np.uint32]  # [class, bin], of waits
     response_bins: NDArray[np.uint32]
-    time: Array  # [KINDS + 2 kinds]
+    time: Array  # [KINDS + 2 kinds, or 3 with nodes]
     jobs: Array  # [row, 3]: wait, response and arrival of the jobs that have a row
 
     @property
@@ -61,9 +66,9 @@ class Observations(NamedTuple):
         return int(self.sums[:, ENDED].sum())
 
 
-def new_observations(classes: int, kinds: int, unit: float, rows: int = 0) -> Observations:
+def new_observations(classes: int, kinds: int, unit: float, rows: int = 0, nodes: bool = False) -> Observations:
     bins = [np.zeros((classes, BINS), np.uint32) for _ in range(2)]
-    time, jobs = np.zeros(KINDS + 2 * kinds), np.full((rows, 3), np.nan)
+    time, jobs = np.zeros(KINDS + (3 if nodes else 2) * kinds), np.full((rows, 3), np.nan)
     return Observations(1.0 / unit, np.zeros((classes, SUMS)), bins[0], bins[1], time, jobs)
 
 
@@ -87,10 +92,17 @@ def draw(table, *given):
 def _draw(table, block, seed, stream, replica, first, count, place, gap, job_class, service):
     for offset in range(0, count, BLOCK):
         place = draw_block(table, seed, stream, replica, first + offset, block, place)
-        gap[offset : offset + BLOCK] = block.gap
-        job_class[offset : offset + BLOCK] = block.job_class
-        service[offset : offset + BLOCK] = block.service
+        _keep(block, offset, gap, job_class, service)
     return place
+
+
+@inlined
+def _keep(block, offset, gap, job_class, service):
+    """A block's jobs behind those before; slices, assigned, would bring Numba's texts for those that do not fit."""
+    for i in range(BLOCK):
+        gap[offset + i] = block.gap[i]
+        job_class[offset + i] = block.job_class[i]
+        service[offset + i] = block.service[i]
 
 
 @prepares
@@ -109,9 +121,7 @@ def draw_history(table, *given):
 def _draw_history(table, block, seed, stream, replica, first, count, trail, gap, job_class, service):
     for offset in range(0, count, BLOCK):
         draw_block(table, seed, stream, replica, first + offset, block, trail_at(trail, first + offset))
-        gap[offset : offset + BLOCK] = block.gap
-        job_class[offset : offset + BLOCK] = block.job_class
-        service[offset : offset + BLOCK] = block.service
+        _keep(block, offset, gap, job_class, service)
 
 
 @compiled
@@ -140,12 +150,13 @@ def run_events(policy: Policy, *given: Any) -> int:
 def loop_of(policy: Policy) -> Callable[..., Any]:
     """The loop that is made for a policy. Its place in the cache, and its symbols, are that policy's own."""
     make: Any = _events
-    loop = make(policy.schedule, policy.keeps_place, policy.timetable)
+    wakes = policy.timetable or policy.asks_again
+    loop = make(policy.schedule, policy.keeps_place, policy.timetable, wakes)
     loop.__qualname__ = "events_" + "".join(c if c.isalnum() else "_" for c in policy.key)
-    return compiled(loop, counted=False, key=(policy.name, policy.digest, policy.keeps_place, policy.timetable))
+    return compiled(loop, counted=False, key=(policy.name, policy.digest, policy.keeps_place, policy.timetable, wakes))
 
 
-def _events(schedule: Any, keeps_place: bool, timetable: bool) -> Any:
+def _events(schedule: Any, keeps_place: bool, timetable: bool, wakes: bool) -> Any:
     """The loop in which one policy, compiled, says who starts."""
 
     def events(option, floor, arrivals, i, end, until, demand, number, first, last, counted, observations, at, state):
@@ -165,7 +176,7 @@ def _events(schedule: Any, keeps_place: bool, timetable: bool) -> Any:
             ends = floor.counts[RUNNING] > 0 and floor.jobs[0].heap_end <= arrivals.arrival[i]
             now = floor.jobs[0].heap_end if ends else arrivals.arrival[i]
             # A schedule may let somebody start at a time at which nothing else happens.
-            planned = timetable and floor.clock[1] < now
+            planned = wakes and floor.clock[1] < now
             if planned:
                 now = floor.clock[1]
             late = now > until
@@ -202,7 +213,10 @@ def _events(schedule: Any, keeps_place: bool, timetable: bool) -> Any:
                     arrivals.row[i],
                 )  # fmt: skip
                 i += 1
-            schedule(floor, option)
+            again = True
+            while again:
+                schedule(floor, option)
+                again = not keeps_place and preempts(floor.sharing, floor)
         return i
 
     return events
@@ -245,7 +259,7 @@ def _record_state(floor, keeps_place, until, at, moment, state):
         state[moment, 1] = waiting + floor.counts[RUNNING]
         for k in range(kinds):
             state[moment, 2 + k] = floor.units[k] - floor.free[k]
-            state[moment, 2 + kinds + k] = max(floor.free[k], 0) if waiting > 0 else 0
+            state[moment, 2 + kinds + k] = idle_units(floor.nodes, floor, k) if waiting > 0 else 0
             state[moment, 2 + 2 * kinds + k] = 0.0
         for i in range(floor.counts[RUNNING]):
             slot = floor.jobs[i].heap
@@ -271,15 +285,18 @@ def _add_time(floor, keeps_place, span, time):
     for k in range(floor.free.size):
         time[KINDS + 2 * k] += (floor.units[k] - floor.free[k]) * span
         if waiting > 0:
-            time[KINDS + 2 * k + 1] += max(floor.free[k], 0) * span
+            time[KINDS + 2 * k + 1] += idle_units(floor.nodes, floor, k) * span
+    if waiting > 0:
+        add_fragmentation(floor.nodes, floor, first_in_line(floor), span, time[KINDS + 2 * floor.free.size :])
 
 
 @inlined
 def _record_job(floor, keeps_place, slot, observed, observations):
     """A job that is observed, or has a row, has ended."""
     response = floor.clock[0] - floor.jobs[slot].arrival
-    wait = response - floor.jobs[slot].service if keeps_place else floor.jobs[slot].started - floor.jobs[slot].arrival
-    if keeps_place and wait < 1e-9 * response:  # rounding, where times are taken apart and put together again
+    stops = keeps_place or counts_stops(floor.sharing)
+    wait = response - floor.jobs[slot].service if stops else floor.jobs[slot].started - floor.jobs[slot].arrival
+    if stops and wait < 1e-9 * response:  # rounding, where times are taken apart and put together again
         wait = 0.0
     row = floor.jobs[slot].row
     if row >= 0:

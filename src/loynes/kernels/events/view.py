@@ -4,25 +4,27 @@ A job is known by its slot, a number; NOBODY is the slot of no job, and none of 
 """
 
 from loynes.kernels.events.floor import HEAD, LINED, MEMORY, RUNNING, TAIL
+from loynes.kernels.events.nodes import can_place, idle_units, would_fit_empty
+from loynes.kernels.events.sharing import from_here, goes_before, newest_in_line, unless_held_back, within_quota
 from loynes.kernels.events.uncounted import inlined, uncounted
 
 
 @inlined
 def first_in_line(floor):
-    """The job that has waited longest, or NOBODY."""
-    return floor.counts[HEAD]
+    """The job that has waited longest, or NOBODY; of those with the highest priority, and not held back by a quota."""
+    return from_here(floor.sharing, floor, floor.counts[HEAD])
 
 
 @inlined
 def next_in_line(floor, slot):
     """The job behind another in line, or NOBODY. A job that has been started has none: ask before."""
-    return floor.jobs[slot].after
+    return from_here(floor.sharing, floor, floor.jobs[slot].after)
 
 
 @inlined
 def last_in_line(floor):
-    """The job that came last of those in line, or NOBODY."""
-    return floor.counts[TAIL]
+    """The job that came last of those in line, or NOBODY; where there are priorities, if that is still in line."""
+    return newest_in_line(floor.sharing, floor.counts[TAIL])
 
 
 @inlined
@@ -40,13 +42,13 @@ def classes(floor):
 @inlined
 def first_of_class(floor, c):
     """The first in line of a class, or NOBODY. All of a class need the same, so the others fit only if it does."""
-    return floor.alike[c, 0]
+    return unless_held_back(floor.sharing, floor, floor.alike[c, 0])
 
 
 @inlined
 def came_before(floor, slot, other):
-    """Whether a job arrived before another."""
-    return floor.jobs[slot].number < floor.jobs[other].number
+    """Whether a job arrived before another, or has a higher priority."""
+    return goes_before(floor.sharing, floor, slot, other)
 
 
 @inlined
@@ -62,6 +64,18 @@ def now(floor):
 
 
 @inlined
+def waited(floor, slot):
+    """How long ago a job arrived."""
+    return floor.clock[0] - floor.jobs[slot].arrival
+
+
+@inlined
+def class_of(floor, slot):
+    """A job's class."""
+    return floor.jobs[slot].job_class
+
+
+@inlined
 def kinds(floor):
     """How many kinds of servers there are."""
     return floor.free.size
@@ -70,7 +84,7 @@ def kinds(floor):
 @inlined
 def idle(floor, kind):
     """How many servers of a kind are free; none also where more are still to be lost than idle."""
-    return max(floor.free[kind], 0)
+    return idle_units(floor.nodes, floor, kind)
 
 
 @inlined
@@ -114,20 +128,14 @@ def is_largest(floor, slot):
 
 @inlined
 def fits(floor, slot):
-    """Whether enough servers of every kind are free."""
-    enough = True
-    for kind in range(floor.free.size):
-        enough &= floor.need[slot, kind] <= max(floor.free[kind], 0)
-    return enough
+    """Whether enough servers of every kind are free; where there are nodes, enough together for each of its tasks."""
+    return within_quota(floor.sharing, floor, slot) and can_place(floor.nodes, floor, slot)
 
 
 @uncounted
 def could_fit(floor, slot):
     """Whether it would on an empty floor: servers may have been lost."""
-    enough = True
-    for kind in range(floor.free.size):
-        enough &= floor.need[slot, kind] <= floor.units[kind]
-    return enough
+    return would_fit_empty(floor.nodes, floor, slot)
 
 
 @inlined
@@ -135,7 +143,7 @@ def any_idle(floor):
     """Whether a server of any kind is free."""
     some = False
     for kind in range(floor.free.size):
-        some |= floor.free[kind] > 0
+        some |= idle_units(floor.nodes, floor, kind) > 0
     return some
 
 

@@ -67,7 +67,7 @@ def exact_threshold(model: Model, states: Blocked | str) -> Exact:
         threshold=value,
         utilization=value / model.ideal,
         hol_loss_saturated=lost[model.kinds[model.bottleneck]],
-        resources={kind: {"hol_loss_saturated": loss} for kind, loss in lost.items()} if model.resources else {},
+        resources={kind: {"hol_loss_saturated": loss} for kind, loss in lost.items()} if model.by_resource else {},
         throughput={c.label: c.probability * value for c in model.classes},
         states=count,
         method=method,
@@ -141,7 +141,7 @@ def exact_queue(
             | {"busy": rate * work, "utilization": rate * work / units, "hol_loss": loss}
             for kind, units, work, loss in zip(model.kinds, model.units, model.works, lost, strict=True)
         }
-        if model.resources
+        if model.by_resource
         else {},
         jobs_in_system=tuple(solved.distribution(MOST_LEVELS, SHOWN).tolist()),
         decay_rate=rounded(solved.decay.rate, known.of_decay),

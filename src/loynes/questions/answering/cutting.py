@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from loynes.estimators import cuts
+from loynes.estimators.regression import AS_THEY_ARE
 from loynes.execution.context import Context
 from loynes.kernels.tally import Tally
 from loynes.model import Model
@@ -56,6 +57,7 @@ def bracketed(methods: Methods, plain: Outcome, context: Context) -> Outcome:
     below = replace(methods, q=question, context=below_context).forward(*chains)
     jobs = plain.jobs + below.jobs
     above: tuple[Tally, float] | None = None
+    of_above = AS_THEY_ARE
     slack, extra = cut.slack, cut.extra
     if slack is not None and extra is not None:
         above_context = context.part(PLAIN + BELOW, ABOVE, f"services cut at {cut.at:.4g}, from above")
@@ -66,10 +68,17 @@ def bracketed(methods: Methods, plain: Outcome, context: Context) -> Outcome:
         if found.certificate is None:
             cut = cut.only_below(f"at the rate {judged.rate:.6g} that it takes there is no certificate: {found.why}")
         else:
-            above = (found.tallies[-1], extra)
+            above, of_above = (found.tallies[-1], extra), found.regression
     measures = cuts.measures(
-        plain.measures, model, rate, methods.needs, below.tallies[0], above, methods.q.confidence
-    )  # fmt: skip
+        plain.measures,
+        model,
+        rate,
+        methods.needs,
+        below.tallies[0],
+        above,
+        methods.q.confidence,
+        (below.regression, of_above),
+    )
     return replace(
         plain,
         measures=measures,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from loynes.estimate import Estimate, student
 from loynes.estimators.measures import Measures, Wanted
+from loynes.estimators.regression import AS_THEY_ARE, Regression
 from loynes.execution.context import Context
 from loynes.execution.deadline import Stopped
 from loynes.inputs.tables import MANY_CLASSES, JobTable, Needs, job_table, needs_of, rarest
@@ -49,6 +50,7 @@ class Outcome:
     warnings: tuple[str, ...] = ()
     by: str = ""  # what ended it, if not that enough is known: max-jobs, time, interrupt
     tallies: tuple[Tally, ...] = ()  # of chains, from below and, if that is not the same, from above
+    regression: Regression = AS_THEY_ARE  # on controls of these
 
 
 def cpu_seconds(table: JobTable, load: float, precision: float, samples: int | None, confidence: float) -> float:
@@ -68,6 +70,7 @@ class Evaluating:
     q: Evaluate  # the question
     judged: JudgedRate
     context: Context
+    as_seen: bool = False  # enough is known when it is without controls: of runs whose tallies are for others
 
     @property
     def model(self) -> Model:

@@ -16,18 +16,35 @@ from loynes.inputs.tables import job_table
 from loynes.kernels.engine import Engine
 from loynes.kernels.events.engine import Events, EventState, ReplicaRecord
 from loynes.model import Model
+from loynes.questions.answering.nodes import layout_of, rules_of
 from loynes.questions.answering.orders import Order
 from loynes.results.records.simulation import Simulation
 from loynes.results.tails import Tails
 
 # Of the observed jobs, as many again are left out first.
 BURNED_IN = 0.25
+# Mean services that a running job has left at most, for policies that are computed from it.
+MOST_LEFT = 50.0
 
 
 def event_task(model: Model, rate: float, order: Order, *, seed: int, replicas: Ints, **options: Any) -> Events:
-    """Replicas of a model under a policy, by their numbers; options are those of Events."""
+    """Replicas of a model under a policy, by their numbers, with its nodes and rules; options are those of Events."""
     who = (job_table(model, rate), seed, STREAM_STATIONARY, replicas)
-    return Events(*who, order.rule, order.option, order.inflation, unit=model.mean_service, **options)
+    if order.rule.prepare is not None:
+        options |= {"service": _services(model), "residual": _residuals(model)}
+    sharing = {"layout": layout_of(model), "rules": rules_of(model)}
+    return Events(*who, order.rule, order.option, order.inflation, unit=model.mean_service, **sharing | options)
+
+
+def _services(model: Model) -> Array:
+    return np.array([c.service.mean for c in model.classes])
+
+
+def _residuals(model: Model) -> Array:
+    """How long a job that runs still runs on average, (1 + variance / mean^2) / 2 times the mean; at most MOST_LEFT
+    times, where the variance is large or infinite."""
+    varied = np.array([c.service.variance / c.service.mean**2 for c in model.classes])
+    return _services(model) * np.minimum(0.5 * (1.0 + varied), MOST_LEFT)
 
 
 def run_until(events: Events, engine: Engine) -> tuple[list[ReplicaRecord], bool]:

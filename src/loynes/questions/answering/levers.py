@@ -127,7 +127,7 @@ def need_levers(base: Variant) -> tuple[list[Lever], list[str]]:
                 left_out.append(f"{job_class.label} needs all {kind} already")
                 continue
             more = _with_need(base, position, kind)
-            several = f" ({kind})" if model.resources else ""
+            several = f" ({kind})" if model.by_resource else ""
             words = f"one {_one(kind)} more for every job of {job_class.label}"
             name = f"need of {job_class.label}{several}"
             found.append(Lever("need", name, job_class.label, "+1", words, "", base, more, 1.0, doubtful=more))
@@ -139,7 +139,7 @@ def server_levers(base: Variant) -> tuple[list[Lever], list[str]]:
     model, found, left_out = base.model, [], []
     for k, (kind, units) in enumerate(zip(model.kinds, model.units, strict=True)):
         more = _with_units(base, kind, units + 1)
-        of = kind if model.resources else ""
+        of = kind if model.by_resource else ""
         found.append(Lever("servers", kind, of, "+1", f"one {_one(kind)} more", "", base, more, 1.0))
         needed = max(model.demand(c)[k] + model.specific(c)[k] for c in model.classes)
         if needed >= units:

@@ -75,7 +75,7 @@ class Carried:
 def limit_of(model: Model, order: Order, *, seed: int, context: Context) -> Limit:
     """The largest rate a policy can carry: the threshold of the recurrence, or else an estimate."""
     steady = model.model_copy(update={"scenario": None})
-    if order.policy == "fcfs":
+    if order.policy == "fcfs" and model.pooled is model:
         judged = judged_rate(steady, None, 0.9, seed=seed, context=context)
         return Limit(judged.threshold, judged.source)
     return Limit(carried(steady, order, seed=seed, context=context).rate, SOURCE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,12 @@ from loynes.errors import SamplingError, UsageError
 from loynes.estimators import brackets as from_both_sides
 from loynes.estimators import chains as from_chains
 from loynes.estimators.measures import Measures, bracket
+from loynes.estimators.regression import AS_THEY_ARE, Regression
 from loynes.execution.context import Context
 from loynes.execution.deadline import Stopped
 from loynes.inputs.philox import STREAM_PILOT
 from loynes.inputs.tables import MANY_CLASSES, rarest
+from loynes.kernels.controls import NO_CONTROLS
 from loynes.kernels.engine import CUT, Array, Engine, Ints
 from loynes.kernels.tally import BINS, Tally, sum_of
 from loynes.questions.answering.ending import MAX_JOBS, ended_by
@@ -27,7 +30,7 @@ from loynes.stationary.forward import Chains
 from loynes.stationary.long_services import enough_jobs, far_reaching
 from loynes.stationary.sandwich import Pairs
 from loynes.stationary.sandwich import burn_in as sandwich_burn_in
-from loynes.stationary.service_controls import ServiceControls
+from loynes.stationary.wait_controls import WaitControls
 
 LEAST_REPLICAS = 32
 # Pairs of chains that are run through the burn-in, as far as so many jobs go.
@@ -84,7 +87,7 @@ class LongChains(Evaluating):
             return sum_of([*tallies[:-2], tallies[-2]]), sum_of([*tallies[:-2], tallies[-1]])
 
         first = max(burn_in, LEAST_OBSERVED)
-        measures, jobs, by = self._observe("sandwich", parts, sides, replicas, first, at[:replicas])
+        measures, jobs, by, regression = self._observe("sandwich", parts, sides, replicas, first)
         distance = pairs.distance(self.q.confidence)
         certificate = replace(certificate, burn_in=pairs.position, distance=distance)
         warnings: tuple[str, ...] = ()
@@ -94,11 +97,12 @@ class LongChains(Evaluating):
                 "longer one (--burn-in) would narrow them",
             )
         tallies = sides([part.tally for part in parts])
-        details = self._observed(parts[0].stride, tallies[0], pairs.position) | {"pairs": witnesses}
+        details = self._observed(parts[0].stride, tallies[0], pairs.position, regression) | {"pairs": witnesses}
         if apart.size:
             details |= {"apart": int(apart.size), "hulls": from_both_sides.hulls(self.model)}
         return Outcome(
-            "sandwich", measures, replicas, jobs, details, certificate, warnings=warnings, by=by, tallies=tallies
+            "sandwich", measures, replicas, jobs, details, certificate, warnings=warnings, by=by, tallies=tallies,
+            regression=regression,
         )  # fmt: skip
 
     def _pairs(self, certificate: Certificate, replicas: int | None, burn_in: int | None) -> tuple[Pairs, int, int]:
@@ -142,11 +146,11 @@ class LongChains(Evaluating):
         chains.run_by(self._engine)
         skipped = chains.position
         first = max(skipped, LEAST_OBSERVED)
-        measures, jobs, by = self._observe("forward", [chains], tuple, replicas, first, chains.places)
-        details = self._observed(chains.stride, chains.tally, skipped)
+        measures, jobs, by, regression = self._observe("forward", [chains], tuple, replicas, first)
+        details = self._observed(chains.stride, chains.tally, skipped, regression)
         return Outcome(
             "forward", measures, replicas, jobs, details, why=EMPTY_START, warnings=warnings, by=by,
-            tallies=(chains.tally,),
+            tallies=(chains.tally,), regression=regression,
         )  # fmt: skip
 
     def _chains(
@@ -168,6 +172,7 @@ class LongChains(Evaluating):
             workload=workload,
             position=position,
             places=places,
+            controls=self._controls.sums if self._controls else NO_CONTROLS,
             engine=engine or self._engine,
         )
 
@@ -196,20 +201,19 @@ class LongChains(Evaluating):
         sides: Callable[[list[Tally]], tuple[Tally, ...]],
         replicas: int,
         first: int,
-        places: Ints,
-    ) -> tuple[Measures, int, str]:
-        """Observe all chains until the overall mean wait is known well enough; the measures, jobs simulated, and what
-        ended it, if not that enough is known.
+    ) -> tuple[Measures, int, str, Regression]:
+        """Observe all chains until the overall mean wait is known well enough; the measures, jobs simulated, what ended
+        it, if not that enough is known, and the regression on controls.
 
         `sides` makes one tally of those of all chains, or two: from below and from above.
         """
         stride, begin = chains[0].stride, chains[0].position
-        controls = self._controls(replicas, begin, places)
+        controls = self._controls
         # Whatever is rare must have been seen, or the replicas agree on a world without it.
         least = OFTEN / rarest(self.table)
         if len(self.table.need) > MANY_CLASSES:
             least = min(least, OF_MANY_CLASSES)  # else the rarest of thousands would say how long a run is
-        if controls is not None and self.model.highest_moment > 3:
+        if controls is not None and self._far_reaching and self.model.highest_moment > 3:
             # Nor may the long services be missing that bring as much of the mean wait as it is to be known to.
             least = max(least, enough_jobs(self.table, min(LONG_PART * self.q.precision, MOST_PART), LONG_SEEN))
         rare = min(least, self.max_jobs) / replicas
@@ -218,17 +222,17 @@ class LongChains(Evaluating):
         outlook = Outlook(method, self.context, self.q.precision if self.q.samples is None else None, self.max_jobs)
         while True:
             try:
-                self._advance(chains, controls, more)
+                self._advance(chains, more)
             except Stopped:
                 if not all(tally.looks.all() for tally in sides([chain.tally for chain in chains])):
                     raise  # nothing is known yet
                 by = ended_by(self.context.deadline)
             jobs = sum(chain.jobs for chain in chains)
-            tallies, seen = sides([chain.tally for chain in chains]), None
-            if controls is not None:
-                controls.observe(chains[0].position)
-                seen = controls.deviations
-            waits = [from_chains.overall_wait(tally, self.needs, self.q.confidence, seen) for tally in tallies]
+            tallies = sides([chain.tally for chain in chains])
+            # Both sides on what the chains from below saw: whatever has expectation 0 may be a control of anything.
+            regression = Regression(controls.deviations(tallies[0]) if controls else None)
+            by_what = AS_THEY_ARE if self.as_seen else regression
+            waits = [from_chains.overall_wait(tally, self.needs, self.q.confidence, by_what) for tally in tallies]
             wait = bracket(waits[0], waits[-1])
             outlook.told(wait, self._excess(wait), burned_in, jobs)
             if by:
@@ -242,18 +246,15 @@ class LongChains(Evaluating):
         responses = sides([tally for tally in own if tally is not None]) if own[0] is not None else None
         if not by and self.q.samples is None and self._excess(wait) > 1:
             by = MAX_JOBS
-        return self._measures(tallies, responses, seen), jobs, by
+        return self._measures(tallies, responses, regression), jobs, by, regression
 
-    def _advance(self, chains: list[Chains], controls: ServiceControls | None, more: int) -> None:
+    def _advance(self, chains: list[Chains], more: int) -> None:
         """Observe so many jobs more with all chains. Stopped before, all are equally far all the same."""
-        whole = len(chains) == 1 and controls is None
-        piece = more if whole else -(-more // (PIECES * CUT)) * CUT
+        piece = more if len(chains) == 1 else -(-more // (PIECES * CUT)) * CUT
         try:
             for first in range(0, more, piece):
                 for chain in chains:
                     chain.observe(min(piece, more - first))
-                if controls is not None:
-                    controls.observe(chains[0].position)
         except Stopped:
             rest = self.context.finishing().engine
             for chain in chains:
@@ -261,29 +262,45 @@ class LongChains(Evaluating):
             raise
 
     def _measures(
-        self, waits: tuple[Tally, ...], responses: tuple[Tally, ...] | None, controls: Array | None
+        self, waits: tuple[Tally, ...], responses: tuple[Tally, ...] | None, regression: Regression
     ) -> Measures:
         """From tallies of one side or of both."""
         given, rest = (self.model, self.rate, self.needs), (self.q.confidence, self.wanted)
         if len(waits) == 1:
             own = responses[0] if responses else None
-            return from_chains.measures(*given, waits[0], *rest, own, controls=controls)
+            return from_chains.measures(*given, waits[0], *rest, own, regression=regression)
         both = (responses[0], responses[1]) if responses else None
-        return from_both_sides.measures(*given, (waits[0], waits[1]), *rest, both, controls)
+        return from_both_sides.measures(*given, (waits[0], waits[1]), *rest, both, regression)
 
-    def _controls(self, replicas: int, position: int, places: Ints) -> ServiceControls | None:
-        """Where a few long services bring most of the noise; drawing jobs again is left to the CPU."""
-        sessions = self.table.arrivals.repeat >= 0
-        if self._engine.name != "cpu" or sessions or not self.model.independent:
-            return None
-        if all(c.service.light_tail for c in self.model.classes) and not far_reaching(self.table).any():
-            return None
-        engine = self.context.finishing().engine  # what was observed counts only with them
-        ways: dict[str, Any] = {"seed": self.q.seed, "engine": engine, "rows": self._engine.groups_of(replicas)}
-        return ServiceControls(self.model, self.table, replicas=replicas, position=position, places=places, **ways)
+    @cached_property
+    def _far_reaching(self) -> bool:
+        """Whether a few long services bring most of the noise."""
+        return not all(c.service.light_tail for c in self.model.classes) or bool(far_reaching(self.table).any())
 
-    def _observed(self, stride: int, tally: Tally, skipped: int) -> dict[str, Any]:
-        return {"burn_in": skipped, "observed_arrivals": int(tally.looks.sum()), "observed_every": stride}
+    @cached_property
+    def _controls(self) -> WaitControls | None:
+        """Where jobs are independent of those before; to add them up is left to the CPU."""
+        if self._engine.name != "cpu" or self.table.arrivals.repeat >= 0 or not self.model.independent:
+            return None
+        return WaitControls(
+            self.model,
+            self.table,
+            threshold=self.judged.threshold.estimate,
+            stride=self._engine.look_every(self.table),
+            far_reaching=self._far_reaching,
+        )
+
+    def _observed(self, stride: int, tally: Tally, skipped: int, regression: Regression) -> dict[str, Any]:
+        """What was observed, and how many times less variance the mean wait has by so many controls."""
+        found: dict[str, Any] = {
+            "burn_in": skipped,
+            "observed_arrivals": int(tally.looks.sum()),
+            "observed_every": stride,
+        }
+        if regression.controls:
+            reduction = regression.reduction(from_chains.mean_waits(tally, self.needs))
+            found |= {"controls": regression.controls, "variance_reduction": reduction}
+        return found
 
     @property
     def longest_pilot(self) -> int:

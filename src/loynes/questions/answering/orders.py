@@ -11,6 +11,9 @@ from loynes.errors import UsageError
 from loynes.kernels.events.policies import Policy, find_policy
 from loynes.model import Model
 
+# The names of the numbers that policies take, as questions have them; `option` is that of a user's own policy.
+NUMBERS = ("window", "threshold", "age", "cycle", "option")
+
 PolicyLike = str | Path | Policy | Callable[..., Any]
 
 
@@ -19,7 +22,7 @@ class Order:
     """A policy, the number it takes, and how many times too long it believes run times to be."""
 
     rule: Policy
-    option: int = 1
+    option: float = 1  # not a number where the policy computes it
     inflation: float = 1.0
 
     @property
@@ -29,7 +32,8 @@ class Order:
     @property
     def details(self) -> dict[str, Any]:
         """The numbers that mean something to this policy."""
-        numbers: dict[str, Any] = {self.rule.option.name: self.option} if self.rule.option else {}
+        said = self.rule.option is not None and self.option == self.option
+        numbers: dict[str, Any] = {self.rule.option.name: self.option} if self.rule.option and said else {}
         return numbers | ({"inflation": self.inflation} if self.rule.believes_run_times else {})
 
     @property
@@ -38,8 +42,13 @@ class Order:
         return f"{self.policy} ({', '.join(numbers)})" if numbers else self.policy
 
 
+def numbers_of(question: object) -> dict[str, float | None]:
+    """The numbers for policies that a question has."""
+    return {name: getattr(question, name, None) for name in NUMBERS}
+
+
 def order_of(
-    policy: PolicyLike, numbers: Mapping[str, int | None], inflation: float = 1.0, *, strictly: bool = True
+    policy: PolicyLike, numbers: Mapping[str, float | None], inflation: float = 1.0, *, strictly: bool = True
 ) -> Order:
     """A policy with its number, by the number's name; strictly, one that means nothing to it is refused."""
     rule = find_policy(policy)
@@ -49,10 +58,10 @@ def order_of(
             continue
         if given not in (name, "option") or not name:
             if strictly:
-                raise UsageError(f"{given} {value}: means nothing to policy {rule.name!r}")
+                raise UsageError(f"{given} {value:g}: means nothing to policy {rule.name!r}")
             continue
         if rule.option is not None and value < rule.option.least:
-            raise UsageError(f"{given} {value}: must be at least {rule.option.least}")
+            raise UsageError(f"{given} {value:g}: must be at least {rule.option.least}")
         number = value
     if inflation != 1.0 and not rule.believes_run_times:
         if strictly:

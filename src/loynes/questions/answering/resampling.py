@@ -26,7 +26,7 @@ from loynes.execution.steps import Steps
 from loynes.kernels.events.recorded import COUNT, NONE, RESPONSE, WAIT, Recorded, RecordedJobs, RecordedState
 from loynes.questions.answering.ending import cut_short
 from loynes.questions.answering.objectives import Objective, Target
-from loynes.questions.answering.orders import Order, order_of
+from loynes.questions.answering.orders import Order, numbers_of, order_of
 from loynes.questions.answering.replaying import classes_of, guesses_of, log_warnings
 from loynes.questions.asking.resampled import OnResamples
 from loynes.results.records.log_cases import LogCase, LogCases
@@ -36,7 +36,7 @@ from loynes.traces.changes import Changes, changed
 from loynes.traces.jobs import NEEDS_NONE
 from loynes.traces.resampling import Days, days_of, same_days
 from loynes.traces.sessions import sessions_of
-from loynes.traces.trace import Trace, rows_of
+from loynes.traces.trace import Trace, rows_of, work_of
 from loynes.traces.units import unit_named
 
 Cases = TypeVar("Cases", bound=LogCases)
@@ -109,7 +109,7 @@ class LogRunner:
         self.recorded = recorded
         self.days: Days = days_of(self.recorded.submit, self.recorded.source, question.block)
         self.names, self._group = classes_of(self.recorded, question.classes, tuple(question.resources))
-        self._numbers = {"window": question.window, "threshold": question.threshold, "option": question.option}
+        self._numbers = numbers_of(question)
         if self.days.block > self.days.length / 2:
             raise UsageError(
                 f"block {self.days.block:g}: must be at most half of the {self.days.length} days of the log"
@@ -126,7 +126,7 @@ class LogRunner:
         recorded = recorded.select(needed, NEEDS_NONE)
         if not recorded.jobs:
             raise TraceError(f"{recorded.source}: no job needs any of these resources")
-        scarce = max(units, key=lambda name: float(recorded.demand[name] @ recorded.service) / units[name])
+        scarce = max(units, key=lambda name: work_of(recorded.demand[name], recorded.service) / units[name])
         return replace(recorded, need=recorded.demand[scarce], unit=unit_named(scarce))
 
     @property
@@ -223,7 +223,7 @@ class LogRunner:
         log, _ = changed(self.recorded, self.question.changes, self.names, self._group)
         span = max(float(log.submit[-1] - log.submit[0]), 1.0)
         need = self.demand(log)[:, self.kinds.index(name) if name else 0]
-        return self.question.scale * float(need @ log.service), span, int(need.max())
+        return self.question.scale * work_of(need, log.service), span, int(need.max())
 
     def probability_at_most(self, outcome: Outcome, objective: Objective, times: float = 1.0) -> float:
         """That an objective's quantity is at most its bound in the long run, given the log (or one times as long)."""
@@ -293,7 +293,7 @@ class LogRunner:
 
 
 def cases_result(
-    kind: type[Cases], runner: LogRunner, cases: list[tuple[str, dict[str, Any], Case]], context: Context
+    kind: type[Cases], runner: LogRunner, cases: list[tuple[str, dict[str, Any], Case]], context: Context, **more: Any
 ) -> Cases:
     """Named cases on the same resamples, and their differences to the first."""
     found, late, steps = [], [], Steps(context)
@@ -321,6 +321,7 @@ def cases_result(
         confidence=runner.question.confidence,
         seed=runner.question.seed,
         warnings=tuple(texts),
+        **more,
     )
 
 

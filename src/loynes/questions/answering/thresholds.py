@@ -47,7 +47,7 @@ NO_RATE = "the model has no arrivals.rate; say --rate R (jobs per unit of time) 
 @lru_cache(maxsize=64)
 def cheap_threshold(model: Model) -> tuple[float, str] | None:
     """The exact threshold and where it comes from, if a formula or a small chain gives it at once."""
-    from loynes.markov import closed, saturated
+    from loynes.markov import closed
     from loynes.markov.phases import Stages
     from loynes.markov.states import Blocked, Crews, chain_size
 
@@ -57,6 +57,8 @@ def cheap_threshold(model: Model) -> tuple[float, str] | None:
     stages = Stages.of(model, CHEAP_STATES)
     if isinstance(stages, str) or chain_size(stages) > CHEAP_STATES:
         return None
+    from loynes.markov import saturated
+
     states = Blocked.of(Crews.of(stages))
     return saturated.solve(states).threshold, f"saturated chain of {len(states)} states"
 
@@ -97,7 +99,7 @@ def sampled_threshold(
         threshold=Estimate(*(min(x, model.ideal) for x in vars(outcome.threshold).values())),
         ideal=model.ideal,
         hol_loss_saturated=losses[model.kinds[model.bottleneck]],
-        resources=losses if model.resources else {},
+        resources=losses if model.by_resource else {},
         discipline=model.order,
         method=one.method,
         confidence=confidence,

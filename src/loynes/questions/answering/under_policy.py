@@ -10,7 +10,7 @@ from loynes.estimators.measures import NOTHING_MORE, Wanted
 from loynes.execution.context import Context
 from loynes.model import Model
 from loynes.questions.answering.ending import after, allow
-from loynes.questions.answering.orders import Order, PolicyLike, check_order, order_of
+from loynes.questions.answering.orders import Order, PolicyLike, check_order, numbers_of, order_of
 from loynes.questions.answering.thresholds import known_threshold, moment_warnings, stated_rate
 from loynes.questions.answering.two_starts import MOST_JOBS, PAIRS, Enough, TwoStarts, from_two_starts
 from loynes.results.quantity import rate_text
@@ -21,24 +21,17 @@ METHOD = "events"
 
 
 class AsksPolicy(Protocol):
-    """A question with the options of a policy."""
+    """A question with the options of a policy, and the numbers for policies (`numbers_of`)."""
 
     @property
     def policy(self) -> PolicyLike: ...
-    @property
-    def window(self) -> int | None: ...
-    @property
-    def threshold(self) -> int | None: ...
-    @property
-    def option(self) -> int | None: ...
     @property
     def inflation(self) -> float: ...
 
 
 def order_asked(question: AsksPolicy) -> Order:
     """The policy that a question names, with its numbers; one that means nothing to it is refused."""
-    numbers = {"window": question.window, "threshold": question.threshold, "option": question.option}
-    return order_of(question.policy, numbers, question.inflation)
+    return order_of(question.policy, numbers_of(question), question.inflation)
 
 
 def other_order(question: AsksPolicy) -> Order | None:

@@ -22,6 +22,7 @@ from loynes.execution.workers import Pool
 from loynes.kernels.fingerprint import FINGERPRINT
 from loynes.model.units import seconds_of
 from loynes.questions.asking.folder import complete, holds_answer, open_journal, read_document, remove_journal
+from loynes.questions.asking.pooling import pooled
 from loynes.questions.asking.question import Question, question_for, questions
 from loynes.results.base import Result, read_result
 
@@ -50,7 +51,8 @@ class Ask(Generic[Answer]):
         progress: Progress | Literal["auto"] | None = "auto",
         **options: object,
     ) -> Answer:
-        subject = values[0] if values else options.get(self.question.positional[0], options.get("trace"))
+        first = next(iter(self.question.positional), "")
+        subject = values[0] if values else options.get(first, options.get("trace"))
         question = question_for(self.question, subject)
         if question is not self.question and "model" in options:
             options["trace"] = options.pop("model")
@@ -130,8 +132,11 @@ def answered(question: Question, context: Context, folder: Path | None = None) -
     began = time.perf_counter()
     if folder is not None:
         context = context.recorded_in(open_journal(folder, question), folder)
-    result = question.answer(context)
-    result = replace(result, seconds=time.perf_counter() - began, question=question.options())
+    asked, left_out = pooled(question)
+    result = asked.answer(context)
+    result = replace(
+        result, seconds=time.perf_counter() - began, question=question.options(), warnings=(*left_out, *result.warnings)
+    )
     deadline = context.deadline
     if deadline.cut and not result.stopped:
         result = replace(result, stopped={"by": "interrupt" if deadline.asked else "time"})

@@ -5,11 +5,12 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from loynes.questions.asking.logs import AboutLog
 from loynes.questions.asking.question import Question, flag_of, option_of
 
 # What models are saved as before the line is typed: one, or both of a pair.
 MODEL, PAIR = "model.toml", ["a.toml", "b.toml"]
+# Questions that the command line asks by an option, and Python by a function of their own.
+PYTHON_NAMES = {"policies": "compare_policies", "eta-backtest": "eta_backtest", "partition": "plan_partition"}
 
 
 def command_line(question: type[Question], options: dict[str, Any]) -> str:
@@ -27,15 +28,16 @@ def python_line(question: type[Question], options: dict[str, Any]) -> str:
     """The same in Python."""
     files, left = _files(question, options)
     asked_by = question.asked_by[0] if question.asked_by else question.command
-    name = "compare_policies" if question.command == "policies" else asked_by
+    name = PYTHON_NAMES.get(question.command, asked_by)
     target = [repr("samples.parquet")] if "path" in question.model_fields else []
     return f"loynes.{name}({', '.join([*map(repr, files), *target, *(f'{n}={v!r}' for n, v in left.items())])})"
 
 
 def _files(question: type[Question], options: dict[str, Any]) -> tuple[list[str], dict[str, Any]]:
     """What is given without a name, and the other options."""
-    if issubclass(question, AboutLog):
-        return [str(options["trace"])], {name: value for name, value in options.items() if name != "trace"}
+    if "model" not in question.positional:
+        named = {name: value for name, value in options.items() if name not in question.positional}
+        return [str(options[name]) for name in question.positional if name in options], named
     if "other" in options:
         return PAIR, {name: value for name, value in options.items() if name != "other"}
     return [MODEL], options

@@ -269,6 +269,18 @@ Window = Annotated[int | None, Field(ge=1), Option("How far smash looks.", defau
 SwapThreshold = Annotated[
     int | None, Field(ge=1), Option("Idle servers at which quick-swap switches.", default="1", unit="servers")
 ]
+Age = Annotated[
+    float | None,
+    Field(ge=0),
+    Option(
+        "How long a job waits before nobody passes it (first-fit-ageing).", "T", unit="time", default="10 mean services"
+    ),
+]
+Cycle = Annotated[
+    float | None,
+    Field(gt=0, allow_inf_nan=False),
+    Option("How long all schedules of msr take in turn, on average.", "T", unit="time", default="by the docs' rule"),
+]
 EventJobs = Annotated[
     int | None, Field(ge=1, le=2**40), Option("Observed in each replica.", default="200000", unit="jobs")
 ]

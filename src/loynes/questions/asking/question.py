@@ -85,6 +85,11 @@ class Question(BaseModel):
         """The run folder that the question itself names, if it does."""
         return None
 
+    @property
+    def by_events(self) -> bool:
+        """Whether it is answered event by event, so that nodes, priorities and quotas are seen."""
+        return getattr(self, "policy", None) not in (None, "fcfs")
+
     def answer(self, context: Context) -> Result:
         """The result, but for the question itself and the time it took."""
         raise NotImplementedError

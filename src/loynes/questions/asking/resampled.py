@@ -25,6 +25,8 @@ class OnResamples(AboutLog):
     inflation: options.BelievedTimes = None
     window: options.Window = None
     threshold: options.SwapThreshold = None
+    age: options.Age = None
+    cycle: options.Cycle = None
     option: options.OwnOption = None
     classes: options.ByLabel = None
     scale: Annotated[Copies, Option("So many times as many jobs, of the same kinds.")] = 1.0

@@ -16,6 +16,7 @@ WAITS = tuple(metric(f"wait.{name}") for name in ("mean", "p50", "p95", "p99"))
 TIMES = (*WAITS, *(metric(name) for name in ("response.mean", "response.p95", "response.p99", "no_wait")))
 SYSTEM = tuple(metric(name) for name in ("hol_loss", "utilization", "jobs_waiting", "jobs_in_system"))
 BUSY, LOST, IDLE = "busy", "lost to head-of-line blocking", "idle otherwise"
+FRAGMENTED = "fragmented over nodes"
 
 
 class HasWaits(Protocol):
@@ -97,8 +98,13 @@ def use(units: dict[str, int], system: System) -> tuple[Bar, ...]:
     for kind, one in kinds_of(system).items():
         total = float(units[kind])
         rest = Estimate.exact(max(total - one.busy.estimate - one.hol_loss.estimate, 0.0))
-        parts = (Part(BUSY, one.busy, "busy"), Part(LOST, one.hol_loss, "lost"), Part(IDLE, rest, "idle"))
-        bars.append(Bar(kind, total, parts))
+        lost = [Part(LOST, one.hol_loss, "lost")]
+        if system.fragmentation:
+            # Of what is lost, that which would do for the first in line on one node.
+            apart = system.fragmentation[kind]
+            other = Estimate.exact(max(one.hol_loss.estimate - apart.estimate, 0.0))
+            lost = [Part(LOST, other, "lost"), Part(FRAGMENTED, apart, "c4")]
+        bars.append(Bar(kind, total, (Part(BUSY, one.busy, "busy"), *lost, Part(IDLE, rest, "idle"))))
     return tuple(bars)
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from loynes.model import JobClass, Periodic, Poisson
+from loynes.model.nodes import PLACEMENT, PREEMPTION
+from loynes.model.sizes import Size, plain
 from loynes.results.base import Result, SavedModel
 from loynes.results.table import Table
 from loynes.stationary.majorant import unbounded
@@ -41,7 +43,8 @@ class Check(Result):
         m = self.model
         classes = {
             c.label: {
-                "need": c.any_units,
+                "need": _plain(c.any_units),
+                **_rules(c),
                 "probability": c.probability,
                 "mean": c.service.mean,
                 "variance": finite(c.service.variance),
@@ -50,7 +53,7 @@ class Check(Result):
             }
             for c in m.classes
         }
-        works = {"works": dict(zip(m.kinds, m.works, strict=True))} if m.resources else {}
+        works = {"works": dict(zip(m.kinds, m.works, strict=True))} if m.by_resource else {}
         figures = {"ideal": m.ideal, "mean_service": m.mean_service, "work": m.work, "rate": m.rate}
         kind = {"bottleneck": m.kinds[m.bottleneck], "special_case": self.special_case, "arrivals": self.arrivals}
         offered = {"offered": None if m.rate is None else m.rate * m.work}
@@ -96,11 +99,11 @@ class Check(Result):
             return None
         if m.servers == 1:
             return f"one server: Lindley's recurrence ({self._letter}/G/1)"
-        if all(c.need == 1 for c in m.classes):
+        if all(m.need(c) == 1 for c in m.classes):
             return f"every job needs one server: the recurrence of Kiefer and Wolfowitz ({self._letter}/G/s)"
-        if all(c.need == m.servers for c in m.classes):
+        if all(m.need(c) == m.servers for c in m.classes):
             return f"every job needs all servers: Lindley's recurrence ({self._letter}/G/1)"
-        return "one resource: the plain model" if m.resources else None
+        return "one resource: the plain model" if m.by_resource else None
 
     @property
     def _letter(self) -> str:
@@ -132,12 +135,13 @@ class Check(Result):
         m = self.model
         rows: list[tuple[str, Any]] = [
             ("ideal rate (no blocking)", self.in_rate(m.ideal)),
-            ("threshold", self._threshold),
+            ("threshold" if m.nodes is None else "threshold (pooled)", self._threshold),
             ("mean service", self.in_time(m.mean_service)),
             *self._works,
             ("arrivals", self.arrivals),
             ("arrival rate in the file", "none" if m.rate is None else self.in_rate(m.rate)),
         ]
+        rows += self._sharing
         if m.scenario:
             rows.append(("scenario (for simulate)", "; ".join(change.label for change in m.scenario)))
         if m.rate is not None:
@@ -153,7 +157,7 @@ class Check(Result):
     @property
     def _works(self) -> list[tuple[str, Any]]:
         m = self.model
-        if not m.resources:
+        if not m.by_resource:
             return [("work of a job (servers x time)", self.in_time(m.work))]
         rows: list[tuple[str, Any]] = [
             (f"work of a job ({kind} x time)", self.in_time(work)) for kind, work in zip(m.kinds, m.works, strict=True)
@@ -161,8 +165,43 @@ class Check(Result):
         return [*rows, ("bottleneck", m.kinds[m.bottleneck])]
 
     @property
+    def _sharing(self) -> list[tuple[str, Any]]:
+        """Nodes, and the rules of sharing them, which simulate sees."""
+        m = self.model
+        rows: list[tuple[str, Any]] = [("nodes (for simulate)", one.text) for one in m.nodes or ()]
+        if m.nodes:
+            rows.append(("placement", m.placement or PLACEMENT))
+        for c in m.classes:
+            where = [*(c.nodes or ()), *(f"partition {one}" for one in c.partition or ())]
+            if where:
+                rows.append((f"{c.label} runs on", ", ".join(where)))
+            if c.per_node:
+                rows.append((f"{c.label} on one node", f"at most {c.per_node} of its tasks"))
+        if m.has_priorities:
+            first = sorted(m.classes, key=lambda c: -c.priority)
+            rows.append(("priorities (for simulate)", ", ".join(f"{c.label} {c.priority}" for c in first)))
+            rows.append(("preemption", m.preemption or PREEMPTION))
+        rows += [("quota (for simulate)", one.text) for one in m.quotas or ()]
+        return rows + [
+            (f"one unit of {kind}", str(Size(size)))
+            for kind, size in zip(m.kinds, m.unit_sizes, strict=True)
+            if size > 1
+        ]
+
+    @property
     def tables(self) -> list[Table]:
         return [self.summary, self.figures]
+
+
+def _plain(need: int | dict[str, int]) -> Any:
+    """As files have it: sizes as texts."""
+    return {kind: plain(n) for kind, n in need.items()} if isinstance(need, dict) else plain(need)
+
+
+def _rules(c: JobClass) -> dict[str, Any]:
+    """What only some classes have."""
+    given = {"tasks": c.pieces, "per_node": c.per_node, "nodes": c.nodes, "partition": c.partition, "priority": c.rank}
+    return {key: value for key, value in given.items() if value is not None}
 
 
 def finite(value: float) -> float | None:

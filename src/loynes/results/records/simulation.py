@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS, Moment, System, Waits
@@ -12,6 +12,37 @@ from loynes.results.judged import Judged, WithObjectives
 from loynes.results.table import Table
 from loynes.results.tables import TIDY, everyone, shown_percentiles, system_table, tidy_rows, tidy_table, wait_columns
 from loynes.results.tails import Tails
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """The pooled cluster beside one of nodes: the same jobs, policy and rules where a job takes units of any nodes."""
+
+    wait: Estimate | None  # mean, of all jobs
+    cost: Estimate | None  # what nodes add to it, job by job on the same jobs
+    exact_wait: Estimate | None = None  # the same wait by a formula or a chain, where one gives it at once
+    source: str = ""  # which
+
+
+class OnNodes(Protocol):
+    """A simulation or a replay."""
+
+    @property
+    def overall(self) -> Waits: ...
+    def in_time(self, value: object) -> object: ...
+
+
+def pooled_table(result: OnNodes, pooled: Pooled | None) -> Table:
+    """The mean wait on nodes, on the pooled cluster, and what nodes add to it."""
+    rows: list[tuple[str, object]] = [("on these nodes", result.in_time(result.overall.wait.mean))]
+    if pooled is not None:
+        known = {
+            "pooled": pooled.wait,
+            "nodes cost": pooled.cost,
+            f"pooled, exactly ({pooled.source})": pooled.exact_wait,
+        }
+        rows += [(name, result.in_time(value)) for name, value in known.items() if value is not None]
+    return Table("what nodes cost", ("cluster", "mean wait"), tuple(rows))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -41,6 +72,7 @@ class Simulation(WithObjectives):
     moments: tuple[Moment, ...] = ()
     objectives: tuple[Judged, ...] = ()  # what was asked for, and whether it is met
     tails: Tails | None = None  # P(wait > x) over x
+    pooled: Pooled | None = None  # of a model with nodes
 
     @property
     def title(self) -> str:
@@ -64,6 +96,10 @@ class Simulation(WithObjectives):
     @property
     def system_summary(self) -> Table:
         return system_table(self.system)
+
+    @property
+    def pooled_summary(self) -> Table:
+        return pooled_table(self, self.pooled)
 
     @property
     def moments_summary(self) -> Table:
@@ -91,7 +127,8 @@ class Simulation(WithObjectives):
         scenario = [self.scenario_summary] if self.model.scenario else []
         moments = [self.moments_summary] if self.moments else []
         asked = [self.objectives_summary] if self.objectives else []
-        return [self.summary, self.system_summary, *scenario, *moments, *asked]
+        pooled = [self.pooled_summary] if self.pooled is not None else []
+        return [self.summary, self.system_summary, *pooled, *scenario, *moments, *asked]
 
     @property
     def footer(self) -> str:
@@ -114,4 +151,7 @@ class Simulation(WithObjectives):
             for name, value in vars(moment).items()
             if isinstance(value, Estimate)
         )
-        return Table(self.title, TIDY, (*rows, *slowdowns, *over_time))
+        beside = [] if self.pooled is None else [("pooled", "wait.mean", self.pooled.wait),
+                                                 ("pooled", "wait.cost", self.pooled.cost)]  # fmt: skip
+        pooled = tidy_rows((who, what, value) for who, what, value in beside if value is not None)
+        return Table(self.title, TIDY, (*rows, *slowdowns, *pooled, *over_time))

@@ -34,9 +34,9 @@ def read_kueue(data: bytes, ledger: Ledger, asked: Asked) -> Trace:
         if "creationTimestamp" not in meta:
             damaged.append((where, "no metadata.creationTimestamp", "a Workload"))
             continue
-        when = _conditions(status)
+        when = conditions(status)
         place.append(where)
-        needs.append(_needs(spec, status))
+        needs.append(needs_of(spec, status))
         admitted = when.get("Admitted") or when.get("QuotaReserved", "")
         values = (meta["creationTimestamp"], admitted, when.get("Finished", ""), spec.get("queueName"),
                   object_in(meta.get("labels")).get("user"), meta.get("namespace"), meta.get("uid"))  # fmt: skip
@@ -62,7 +62,7 @@ def read_kueue(data: bytes, ledger: Ledger, asked: Asked) -> Trace:
     return jobs.trace("kueue", standard="cpu" if "cpu" in jobs.demand else "cpu_milli", origin=0.0)
 
 
-def _conditions(status: Object) -> dict[str, str]:
+def conditions(status: Object) -> dict[str, str]:
     """When each condition that holds came to hold."""
     found = {}
     for one in map(object_in, list_in(status.get("conditions"))):
@@ -71,7 +71,7 @@ def _conditions(status: Object) -> dict[str, str]:
     return found
 
 
-def _needs(spec: Object, status: Object) -> dict[str, float]:
+def needs_of(spec: Object, status: Object) -> dict[str, float]:
     """What was assigned to all pods, or else what they ask for."""
     total: dict[str, float] = {}
     assigned = list_in(object_in(status.get("admission")).get("podSetAssignments"))

@@ -24,6 +24,7 @@ from loynes.kernels.events.view import believed_time, first_in_line, fits, next_
     rank=4,
     believes_run_times=True,
     timetable=True,
+    caveat="needs run times; good ones let others pass, bad ones do not",
     summary="every job in line has a reservation",
     reference="Mu'alem and Feitelson 2001",
 )

@@ -9,7 +9,11 @@ from loynes.kernels.events.view import came_before, classes, first_of_class, fit
 
 
 @policy(
-    "least-servers-first", rank=6, by_class=True, summary="the one that needs least, when it fits; big jobs may starve"
+    "least-servers-first",
+    rank=6,
+    by_class=True,
+    caveat="big jobs may starve",
+    summary="the one that needs least, when it fits; big jobs may starve",
 )
 def least_servers_first(floor, option):
     while True:

@@ -26,6 +26,7 @@ def _largest(floor):
     "most-servers-first",
     rank=5,
     by_class=True,
+    caveat="small jobs may starve, and big ones wait until by chance enough servers are free",
     summary="of those that fit, the one that needs most",
     reference="Maguluri, Srikant and Ying 2012",
 )

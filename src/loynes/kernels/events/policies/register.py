@@ -6,6 +6,7 @@ import functools
 import importlib
 import importlib.util
 import inspect
+import math
 import pickle
 import pkgutil
 import types
@@ -19,6 +20,7 @@ from numba.core.dispatcher import Dispatcher
 
 from loynes.errors import UsageError
 from loynes.kernels.cpu.compiled import compiled
+from loynes.kernels.events.mix import Mix
 from loynes.kernels.events.policies.digest import digest_of
 
 PACKAGE = __name__.rpartition(".")[0]
@@ -26,10 +28,10 @@ PACKAGE = __name__.rpartition(".")[0]
 
 @dataclass(frozen=True)
 class Option:
-    """The one integer that a policy may take."""
+    """The one number that a policy may take: a whole one, or a time; without a default `prepare` computes it."""
 
     name: str
-    default: int
+    default: int | None
     help: str
     least: int = 1
 
@@ -38,20 +40,27 @@ class Option:
 class Policy:
     """A rule for who starts next, and what the engine has to provide for it.
 
-    `schedule(floor, option)` is compiled and called after every event; it starts jobs. The digest tells policies of one
-    name apart; those that come with the package have none, as the fingerprint of all kernels covers them.
+    `schedule(floor, option)` is compiled and called after every event; it starts jobs. A policy that is computed for
+    the jobs that come has a `prepare`: from a `Mix` it makes what every replica's `schedule` gets in place of the
+    option, a number or a NamedTuple of arrays.
+
+    The digest tells policies of one name apart; those that come with the package have none, as the fingerprint of all
+    kernels covers them.
     """
 
     name: str
     schedule: Any = field(compare=False, repr=False)
     summary: str = field(default="", compare=False)  # who starts, in one line of a table
     reference: str = field(default="", compare=False)
+    caveat: str = field(default="", compare=False)  # what speaks most against it, wherever it is used
     option: Option | None = None
     believes_run_times: bool = False  # its choices depend on how long it believes jobs to take
     by_class: bool = False  # it needs lines by class
     timetable: bool = False  # it needs room for a timetable
+    asks_again: bool = False  # it may want to be asked when nothing happens (`ask_again`), as those with a timetable do
     keeps_place: bool = False  # running jobs keep their place in line, and may be stopped
     identical_servers_only: bool = False
+    prepare: Callable[[Mix], Any] | None = field(default=None, compare=False, repr=False)
     # From the needs of all classes and the number of servers to warnings: what the policy does not promise there.
     check: Callable[[list[int], int], tuple[str, ...]] | None = field(default=None, compare=False, repr=False)
     rank: int = field(default=100, compare=False)  # its place in tables; equals are in order of their names
@@ -66,8 +75,15 @@ class Policy:
         return f"{self.name} {self.digest[:16]}" if self.digest else self.name
 
     @property
-    def default_option(self) -> int:
-        return 1 if self.option is None else self.option.default
+    def default_option(self) -> float:
+        """The option's default, 1 where there is none to give, and not a number where it is computed."""
+        if self.option is None:
+            return 1
+        return math.nan if self.option.default is None else self.option.default
+
+    def given(self, mix: Mix) -> Any:
+        """What `schedule` gets beside the floor."""
+        return mix.option if self.prepare is None else self.prepare(mix)
 
     def warnings(self, needs: list[int], servers: int) -> tuple[str, ...]:
         """What this policy does not promise for jobs of such needs on so many identical servers."""

@@ -8,7 +8,7 @@ whenever the jobs present need as many: no rate below the ideal is too much.
 from loynes.kernels.events.ends import drop_first, make_heap
 from loynes.kernels.events.floor import NOBODY, run, stop
 from loynes.kernels.events.policies.register import policy
-from loynes.kernels.events.uncounted import uncounted
+from loynes.kernels.events.uncounted import inlined, uncounted
 from loynes.kernels.events.view import could_fit, first_in_line, fits, jobs_running, next_in_line, running_job
 
 SERVED, LEFT_OUT = 1, 0
@@ -32,11 +32,17 @@ def needs_no_powers(needs: list[int], servers: int) -> tuple[str, ...]:
     keeps_place=True,
     identical_servers_only=True,
     check=needs_no_powers,
+    caveat="needs preemption that costs nothing: jobs are stopped and go on later",
     summary="preemptive: the largest of the shortest beginning of the line that fills all servers",
     reference="Grosof, Scully, Harchol-Balter and Scheller-Wolf 2022",
 )
 def server_filling(floor, option):
-    size = _choose(floor)
+    serve_marked(floor, _choose(floor))
+
+
+@inlined
+def serve_marked(floor, size):
+    """Stop running jobs that are left out, then run those of the first `size` in line that are to be served."""
     stopped = 0
     for i in range(jobs_running(floor)):  # listed first: the heap becomes another with each that is stopped
         slot = running_job(floor, i)

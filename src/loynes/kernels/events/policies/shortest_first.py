@@ -8,7 +8,11 @@ from loynes.kernels.events.view import believed_time, first_in_line, fits, next_
 
 
 @policy(
-    "shortest-first", rank=7, believes_run_times=True, summary="of those that fit, the one believed to take least time"
+    "shortest-first",
+    rank=7,
+    believes_run_times=True,
+    caveat="needs run times; long and big jobs may starve",
+    summary="of those that fit, the one believed to take least time",
 )
 def shortest_first(floor, option):
     while True:

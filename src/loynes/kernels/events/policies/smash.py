@@ -14,6 +14,7 @@ from loynes.kernels.events.view import first_in_line, fits, needed, next_in_line
     "smash",
     rank=8,
     option=Option("window", default=10, help="how many jobs from the head of the line are looked at"),
+    caveat="the window has to be chosen; within it big jobs go first",
     summary="the largest that fits of the first `--window` in line; 1 is `fcfs`",
     reference="Olliaro, Ajmone Marsan, Balsamo and Marin",
 )

@@ -1,0 +1,63 @@
+"""Which policies apply to a cluster, and what speaks most against each there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from loynes.errors import UsageError
+from loynes.estimate import half_width
+from loynes.kernels.events.engine import ReplicaRecord
+from loynes.kernels.events.policies import Policy, policies
+from loynes.model import Model
+from loynes.questions.answering.limits import spread_of_work
+from loynes.questions.answering.orders import Order, PolicyLike, order_of
+
+NO_RUN_TIMES = "needs run times"
+
+
+def orders_for(
+    given: Sequence[PolicyLike], numbers: Mapping[str, float | None], inflation: float, kinds: int
+) -> list[Order]:
+    """The policies that are named, or all that apply where there are so many kinds of servers; fcfs comes first."""
+    if given:
+        named = [order_of(one, numbers, inflation, strictly=False) for one in given]
+        if len({one.policy for one in named}) < len(named):
+            raise UsageError("policies: name none twice")
+        for one in named:
+            if kinds > 1 and one.rule.identical_servers_only:
+                raise UsageError(f"policy {one.policy!r}: is for identical servers")
+    else:
+        apply = [one for one in policies().values() if kinds == 1 or not one.identical_servers_only]
+        named = [order_of(one, numbers, inflation, strictly=False) for one in apply]
+    first = [one for one in named if one.policy == "fcfs"] or [order_of("fcfs", {})]
+    return [*first, *(one for one in named if one.policy != "fcfs")]
+
+
+def caveat_of(rule: Policy, found: Sequence[str] = (), promised: Sequence[str] = ()) -> str:
+    """What speaks most against a policy: what was found here; that it stops jobs; what it does not promise for such
+    needs; or else what holds everywhere."""
+    general = rule.caveat or (NO_RUN_TIMES if rule.believes_run_times else "")
+    stops = general if rule.keeps_place else ""
+    return next((text for text in (*found, stops, *promised) if text), general)
+
+
+def piles_up(model: Model, replicas: list[ReplicaRecord], jobs: int) -> bool:
+    """Whether work grew between the middle and the end of runs of so many jobs, at both of which it was looked at, by
+    more than chance explains.
+
+    Right at what a policy can carry work grows, too, like a Brownian motion reflected at 0: of the work that comes in
+    the second half a share of 2 sqrt(2 / pi) (1 - sqrt(1/2)) spread / sqrt(jobs) is left, where the spread is the root
+    mean square of the work that a job brings over its mean. Twice that is taken for growth, as blocking adds to it.
+    """
+    kinds = len(model.kinds)
+    left = np.array([one.moments[:, 2 + 2 * kinds : 2 + 3 * kinds] for one in replicas])  # [replica, moment, kind]
+    if np.isnan(left).any():
+        return True  # the line had grown too long before the end
+    work = np.array(model.works)
+    grown = (left[:, 1] - left[:, 0])[:, work > 0] / (0.5 * jobs * work[work > 0])
+    worst = grown[:, int(np.argmax(grown.mean(axis=0)))]
+    by_chance = 2.0 * math.sqrt(2.0 / math.pi) * (1.0 - math.sqrt(0.5)) * spread_of_work(model) / math.sqrt(jobs)
+    return bool(worst.mean() - half_width(worst, 0.99) > 2.0 * by_chance)

@@ -1,0 +1,234 @@
+"""Forecasts of starts: run times are drawn, and the jobs of a snapshot start as the policy lets them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loynes.arrays import Array, Ints
+from loynes.errors import UsageError
+from loynes.estimators.forecasts import SortedStarts, sorted_starts
+from loynes.execution.context import Context
+from loynes.execution.deadline import Stopped
+from loynes.kernels.events.forecast import Forecast, Later
+from loynes.questions.answering.orders import Order
+from loynes.results.records.eta import RunningForecast, StartForecast
+from loynes.traces.run_times import History, RunTimeLaws, full_limits, learn, no_history, remaining
+from loynes.traces.snapshot import Snapshot
+from loynes.traces.trace import Trace, rows_of
+
+DAY, WEEK = 86400.0, 7
+# A time larger than this is a Unix time, no log's own.
+UNIX = 1e8
+# Weeks of history from which on days of the week are told apart.
+LEAST_WEEKS = 3
+# Moments of the outlook, and draws that its bands are made of.
+EDGES = 61
+BAND_DRAWS = 500
+# Under policies that let later jobs pass, a start is looked for so many times as far as jobs that use their whole
+# limits would take, but at least and at most so long.
+FURTHER, NEAREST, FARTHEST = 2.0, DAY, 60 * DAY
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Starts of all waiting jobs, in seconds from now, and the busy servers at moments from now on."""
+
+    starts: SortedStarts
+    by_limits: Array  # starts if every job took its whole limit
+    edges: Array
+    busy: Array  # [draw, edge]
+    waiting: Ints  # [draw, edge], of the first few draws
+    horizon: float
+    stopped: bool  # before all draws were made
+
+
+def check_policy(order: Order, kinds: int) -> None:
+    """Refuse policies under which a job that has started may not be running, or that do not know several resources."""
+    if kinds > 1 and order.rule.identical_servers_only:
+        raise UsageError(f"policy {order.policy!r}: is for identical servers")
+    if order.rule.keeps_place:
+        raise UsageError(f"policy {order.policy!r}: stops running jobs, so that a start tells little; choose another")
+    if order.rule.prepare is not None:
+        raise UsageError(
+            f"policy {order.policy!r}: is computed for all jobs that come, which a snapshot does not tell; choose "
+            "another"
+        )
+
+
+def forecast(
+    snapshot: Snapshot,
+    laws: RunTimeLaws,
+    cluster: dict[str, int],
+    order: Order,
+    *,
+    draws: int,
+    seed: int,
+    later: Later | None,
+    context: Context,
+) -> Draws:
+    """The starts of a snapshot's waiting jobs under a policy, in so many draws."""
+    need, units = np.ascontiguousarray(snapshot.need(cluster)), np.array(list(cluster.values()), np.int64)
+    one = Forecast(
+        seed, np.zeros(1, np.int64), need, units, snapshot.running, full_limits(snapshot), np.zeros(1), order.rule,
+        order.option,
+    )  # fmt: skip
+    limits = one.new_state()
+    context.finishing().recorded_in(None).engine.run(one, limits, 0, 1)
+    by_limits = limits.starts[0].astype(np.float64)
+    farthest = float(by_limits.max(initial=0.0))
+    horizon = np.inf if one.piled else float(np.clip(FURTHER * farthest, NEAREST, FARTHEST))
+    edges = np.linspace(0.0, max(farthest, 1.0), EDGES)
+    task = Forecast(
+        seed, np.arange(draws), need, units, snapshot.running, laws, edges, order.rule, order.option,
+        None if one.piled else later, horizon,
+    )  # fmt: skip
+    state = task.new_state()
+    done, stopped = task.rows, False
+    try:
+        context.engine.run(task, state, 0, task.rows)
+    except Stopped as ended:
+        done, stopped = ended.at, True
+        if not done:
+            raise
+    starts = state.starts[:done]
+    line = _line(starts[:BAND_DRAWS], edges)
+    return Draws(sorted_starts(starts), by_limits, edges, state.busy[:done], line, horizon, stopped)
+
+
+def _line(starts: NDArray[np.float32], edges: Array) -> Ints:
+    """How many jobs still wait at each edge, draw by draw."""
+    ordered = np.sort(starts, axis=1)
+    started = [np.searchsorted(row, edges.astype(np.float32), side="right") for row in ordered]
+    return np.asarray(starts.shape[1] - np.array(started, np.int64).reshape(len(starts), len(edges)))
+
+
+def later_of(
+    trace: Trace, kinds: tuple[str, ...], until: float, second: float | None, weekday: int | None
+) -> Later | None:
+    """Jobs that may come later: whole days of a log before a time, in the log's seconds; None where there is no whole
+    day.
+
+    `second` is that of the day now, `weekday` the number of days since 1970; where they are not known, it is taken to
+    be the beginning of any day.
+    """
+    shift = 0.0 if trace.origin is None else trace.origin % DAY
+    clock = trace.submit + shift  # days begin at midnight, where the log tells
+    count = int((min(until, trace.span) + shift) // DAY)
+    begin = 1 if shift > 0 else 0  # the day that was under way when the log began is not whole
+    if count - begin < 1:
+        return None
+    first = np.searchsorted(clock, DAY * np.arange(begin, count + 1)).astype(np.int64)
+    season = WEEK if count - begin >= LEAST_WEEKS * WEEK and weekday is not None and trace.origin is not None else 1
+    today = 0
+    if season == WEEK and weekday is not None and trace.origin is not None:
+        today = int(weekday - (int(trace.origin // DAY) + begin)) % WEEK
+    requested = trace.requested
+    limit = trace.service if requested is None else np.fmax(requested, trace.service)
+    return Later(clock - DAY * begin, _needs(trace, kinds), trace.service, limit, first, second or 0.0, season, today)
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What is known of jobs before: laws of run times, and jobs that may come later; nothing by default."""
+
+    learnt: History | None = None
+    later: Later | None = None
+    source: str = ""
+
+    @classmethod
+    def of(cls, trace: Trace, start: Array, until: float, kinds: tuple[str, ...], now: float) -> Known:
+        """What a log tells at a time `until`, in its own seconds.
+
+        `now` is Unix time where it is that large, else the log's seconds, or NaN where the time of day is not known.
+        """
+        second = weekday = None
+        if math.isfinite(now):
+            moment = now if now > UNIX or trace.origin is None else trace.origin + now
+            second, weekday = moment % DAY, int(moment // DAY)
+        return cls(learn(trace, start, until, kinds), later_of(trace, kinds, until, second, weekday), trace.source)
+
+    def at(self, trace: Trace, kinds: tuple[str, ...], now: float) -> Known:
+        """The same laws at a later time of the log, with the days there are by then."""
+        moment = now if trace.origin is None else trace.origin + now
+        return replace(self, later=later_of(trace, kinds, now, moment % DAY, int(moment // DAY)))
+
+    def laws_of(self, snapshot: Snapshot, kinds: tuple[str, ...]) -> RunTimeLaws:
+        return no_history(snapshot) if self.learnt is None else self.learnt.laws_of(snapshot, kinds)
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """Where run times were learnt, of how many jobs, and how much weight the coarser law has at each level."""
+        if self.learnt is None:
+            return {}
+        weights = dict(zip(self.learnt.levels, self.learnt.weights, strict=True))
+        return {"source": self.source, "jobs": self.learnt.jobs, "weights": weights}
+
+
+def fitting(trace: Trace, units: dict[str, int]) -> Trace:
+    """The jobs that fit, in the log's own time."""
+    need = _needs(trace, tuple(units))
+    return rows_of(trace, np.all(need <= np.array(list(units.values())), axis=1) & np.any(need > 0, axis=1))
+
+
+def _needs(trace: Trace, kinds: tuple[str, ...]) -> Ints:
+    """[job, kind]."""
+    return np.stack([trace.demand.get(kind, trace.need) for kind in kinds], axis=1)
+
+
+def recorded_starts(trace: Trace) -> Array:
+    """When jobs started, as the log says."""
+    if np.isnan(trace.wait).all():
+        raise UsageError(f"{trace.source}: has no waits recorded, so nobody knows who ran when")
+    return np.asarray(trace.submit + np.where(np.isnan(trace.wait), 0.0, trace.wait))
+
+
+def limits_of(trace: Trace) -> Array:
+    """What jobs may run: what was requested, and where nothing was, the longest run there is."""
+    requested = trace.requested
+    longest = float(trace.service.max())
+    if requested is None:
+        return np.full(trace.jobs, longest)
+    return np.fmax(np.where(np.isnan(requested), longest, requested), trace.service)
+
+
+def start_forecast(name: str, snapshot: Snapshot, draws: Draws, i: int, within: tuple[float, ...]) -> StartForecast:
+    j = i - snapshot.running
+    row = draws.starts._replace(values=draws.starts.values[j : j + 1])
+    at = {level: float(row.quantile(level)[0]) for level in (0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975)}
+    return StartForecast(
+        id=name,
+        place=j + 1,
+        need={kind: int(units[i]) for kind, units in snapshot.demand.items()},
+        limit=float(snapshot.limit[i]),
+        median=at[0.5],
+        low50=at[0.25],
+        high50=at[0.75],
+        low80=at[0.1],
+        high80=at[0.9],
+        low95=at[0.025],
+        high95=at[0.975],
+        within={f"{x:g}": float(row.within(x)[0]) for x in within},
+        by_limits=float(draws.by_limits[j]),
+    )
+
+
+def running_forecasts(snapshot: Snapshot, laws: RunTimeLaws) -> tuple[RunningForecast, ...]:
+    left = {share: remaining(laws, share) for share in (0.1, 0.5, 0.9)}
+    return tuple(
+        RunningForecast(
+            snapshot.ids[i], {kind: int(units[i]) for kind, units in snapshot.demand.items()},
+            float(snapshot.elapsed[i]), float(snapshot.limit[i]), float(left[0.5][i]), float(left[0.1][i]),
+            float(left[0.9][i]),
+        )
+        for i in range(snapshot.running)
+    )  # fmt: skip
+
+
+def bands_of(values: Any) -> tuple[tuple[float, float, float], ...]:
+    found = np.quantile(values, (0.1, 0.5, 0.9), axis=0, method="inverted_cdf")
+    return tuple((float(low), float(middle), float(high)) for low, middle, high in found.T)

@@ -1,0 +1,288 @@
+"""When will each waiting job start?"""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import numpy as np
+from pydantic import BeforeValidator, Field
+
+from loynes.errors import UsageError
+from loynes.execution.context import Context
+from loynes.model import load
+from loynes.model.sizes import MOST_SERVERS
+from loynes.model.units import seconds_of
+from loynes.questions.asking import options
+from loynes.questions.asking.ask import Ask
+from loynes.questions.asking.logs import ResourcesOption
+from loynes.questions.asking.options import Option, PolicyOption, texts_of, values_of
+from loynes.questions.asking.question import Question
+from loynes.results.records.eta import Cluster, Eta, JobNote, Outlook
+from loynes.traces.read import read_trace
+from loynes.traces.snapshot import Snapshot, check_room
+from loynes.traces.snapshots.read import printed_by, read_snapshot, snapshot_at
+from loynes.traces.times import stamp
+from loynes.traces.trace import Trace
+
+if TYPE_CHECKING:
+    from loynes.questions.answering.forecasting import Draws, Known
+    from loynes.questions.answering.orders import Order
+
+DRAWS, DRAWS_BY_EVENTS = 10_000, 1_000
+WITHIN = (3600.0, 4 * 3600.0, 24 * 3600.0)
+# Bytes of draws that are kept at a time at most.
+MOST_BYTES = 4 << 30
+NO_HISTORY = "no history: run times are taken to be uniform up to the limit; --history LOG learns them"
+
+
+def _moments(given: object) -> tuple[float, ...]:
+    """Times from now, as seconds or written 30min,4h."""
+    values = values_of(given, lambda text: seconds_of(str(text))) or ()
+    if not all(isinstance(x, int | float) and 0 < x < math.inf for x in values):
+        raise ValueError("must be times above 0, such as 30min,4h")
+    return tuple(sorted(float(x) for x in values))
+
+
+class AskEta(Question):
+    """Forecast when each waiting job will start, as a distribution.
+
+    `snapshot` is what the scheduler lists (`squeue --json`, `squeue -O`, Kueue's workloads, or a table with named
+    columns); or take a moment of a log (`log`, `now`). `servers`, `resources` or `on`, a model file, say what
+    there is. With `history`, a log, run times are drawn from what jobs like these took of their limits; without, they
+    are uniform up to the limit. First come, first served, draws are exact piles; under other policies the event loop
+    goes on from the snapshot, with days of the history as later arrivals. `what_if` adds a job at the end of the line:
+    "need=64 limit=4h"; `shape` tries it as 1x64, 2x32, ...
+    """
+
+    command: ClassVar[str] = "eta"
+    positional: ClassVar[tuple[str, ...]] = ("snapshot",)
+    examples: ClassVar[tuple[str, ...]] = (
+        "squeue --json > now.json && loynes eta now.json --servers 640 --history jobs.sacct",
+        "loynes eta now.json --servers 640 --policy easy --history jobs.sacct --within 1h,8h",
+        "loynes eta --run 'squeue --json' --servers 640 --history jobs.sacct --watch 60s",
+        "loynes eta --log log.swf.gz --now 1000000 --policy easy",
+        "loynes eta now.json --servers 640 --what-if 'need=64 limit=4h' --shape 1x64,2x32,4x16",
+    )
+
+    snapshot: Annotated[str | None, BeforeValidator(lambda path: None if path is None else str(path)), Option(
+        "What the scheduler lists: squeue --json, squeue -O, Kueue's workloads, CSV, JSON, Parquet.", "SNAPSHOT"
+    )] = None  # fmt: skip
+    run: Annotated[
+        str | None, Option("Instead of a file: what this command prints, such as 'squeue --json'.", "COMMAND")
+    ] = None
+    watch: Annotated[
+        float | None,
+        BeforeValidator(options.duration_of),
+        Field(gt=0, allow_inf_nan=False),
+        Option("Read the listing again, and forecast anew, every so often.", "DURATION", written="duration",
+               unit="seconds", kept=False),
+    ] = None  # fmt: skip
+    servers: Annotated[int | None, Field(ge=1, le=MOST_SERVERS), Option("How many servers.", unit="servers")] = None
+    resources: ResourcesOption = Field(default_factory=dict)
+    on: Annotated[
+        str | None,
+        BeforeValidator(lambda path: None if path is None else str(path)),
+        Option("A model file whose servers or resources these are.", "MODEL"),
+    ] = None
+    log: Annotated[
+        str | None,
+        BeforeValidator(lambda path: None if path is None else str(path)),
+        Option("Instead of a listing: the jobs of this log at a moment (--now).", "LOG"),
+    ] = None
+    now: Annotated[
+        str | None,
+        BeforeValidator(lambda when: None if when is None else str(when)),
+        Option("The moment: seconds, or 2024-03-01T12:00:00.", "TIME", default="when the listing was made"),
+    ] = None
+    history: Annotated[
+        str | None,
+        BeforeValidator(lambda path: None if path is None else str(path)),
+        Option("A log that run times, and later arrivals, are learnt from.", "LOG", default="--log, if given"),
+    ] = None
+    format: Annotated[str | None, Option("Of the listing.", "FORMAT", default="by its contents")] = None
+    unit: Annotated[
+        str | None, Option("What a server is in logs: nodes, cpus, gpus, ...", "UNIT", default="what the format counts")
+    ] = None
+    policy: PolicyOption = "fcfs"
+    window: options.Window = None
+    threshold: options.SwapThreshold = None
+    option: options.OwnOption = None
+    within: Annotated[
+        tuple[float, ...],
+        BeforeValidator(_moments),
+        Option("Also the probability of a start within these times.", "1h,8h", written="list", default="1h,4h,24h"),
+    ] = WITHIN
+    job: Annotated[
+        tuple[str, ...], BeforeValidator(texts_of), Option("Show this job only. Repeatable.", "ID", written="repeated")
+    ] = ()
+    what_if: Annotated[
+        tuple[str, ...],
+        BeforeValidator(texts_of),
+        Option("A job at the end of the line: 'need=64 limit=4h'. Repeatable.", "JOB", written="repeated"),
+    ] = ()
+    shape: Annotated[
+        tuple[str, ...],
+        BeforeValidator(lambda given: values_of(given, str)),
+        Option("The job of --what-if cut into so many of so many: 1x64,2x32; the last start counts.", "1x64,2x32",
+               written="list"),
+    ] = ()  # fmt: skip
+    default_limit: Annotated[
+        float | None,
+        BeforeValidator(options.duration_of),
+        Field(gt=0, allow_inf_nan=False),
+        Option("What jobs without a limit are taken to have.", "DURATION", written="duration", unit="seconds",
+               default="the longest limit there is"),
+    ] = None  # fmt: skip
+    draws: Annotated[
+        int | None,
+        Field(ge=1, le=10_000_000),
+        Option("How many futures are drawn.", default=f"{DRAWS}, by events {DRAWS_BY_EVENTS}"),
+    ] = None
+    seed: options.Seed = 1
+    time: options.TimeBudget = None
+
+    @property
+    def subject(self) -> str:
+        return Path(self.snapshot or self.log or (self.run or "jobs").split()[0]).name
+
+    def answer(self, context: Context) -> Eta:
+        if (self.snapshot is not None) + (self.log is not None) + (self.run is not None) != 1:
+            raise UsageError(
+                "which jobs? Give one of: a listing of the scheduler, --run COMMAND, --log LOG and --now TIME"
+            )
+        context.progress(0.0, "reading")
+        snapshot, known, units = self._read()
+        if not snapshot.waiting and not self.what_if:
+            raise UsageError(f"{snapshot.source}: no job is waiting; --what-if asks about one more")
+        from loynes.questions.answering.added_jobs import AddedJobs
+        from loynes.questions.answering.ending import cut_short
+        from loynes.questions.answering.forecasting import bands_of, running_forecasts, start_forecast
+
+        order, shown = self._order(units), self._shown(snapshot)
+        draws = self.draws or (DRAWS if order.policy == "fcfs" else DRAWS_BY_EVENTS)
+        if 4 * draws * max(snapshot.waiting, 1) > MOST_BYTES:
+            size = 4e-9 * draws * snapshot.waiting
+            raise UsageError(f"draws {draws}: of {snapshot.waiting} jobs would take {size:.3g} GB of memory")
+        added = AddedJobs(self.what_if, self.shape, units).cases
+        share = 1.0 / (1 + len(added))
+        result = self._forecast(snapshot, known, units, order, draws, context.part(0.0, share))
+        cases = []
+        for k, (name, jobs) in enumerate(added.items(), 1):
+            longer = snapshot
+            for i, (need, limit, labels) in enumerate(jobs, 1):
+                longer = longer.with_job(f"{name} ({i})", need, limit, labels)
+            found = self._forecast(longer, known, units, order, draws, context.part(k * share, share))
+            cases.append(start_forecast(name, longer, found, len(longer.ids) - 1, self.within))
+        warnings: tuple[str, ...] = () if known.learnt is not None else (NO_HISTORY,)
+        if order.policy != "fcfs" and known.later is None:
+            warnings += (f"no later arrivals are known: under {order.policy} those would delay some jobs",)
+        if result.stopped:
+            warnings += (cut_short(context.deadline, f"after {result.starts.draws} of {draws} draws"),)
+        return Eta(
+            model=Cluster(self.subject, snapshot.source, snapshot.format, units),
+            policy=order.label,
+            draws=result.starts.draws,
+            now=snapshot.now if math.isfinite(snapshot.now) and self.log is None else None,
+            jobs=tuple(start_forecast(snapshot.ids[i], snapshot, result, i, self.within) for i in shown),
+            running=running_forecasts(snapshot, known.laws_of(snapshot, tuple(units))),
+            outlook=Outlook(tuple(result.edges.tolist()), bands_of(result.busy), bands_of(result.waiting)),
+            what_if=tuple(cases),
+            history=known.details,
+            left_out=tuple(JobNote(note.id, note.text) for note in snapshot.left_out),
+            assumed=tuple(JobNote(note.id, note.text) for note in snapshot.assumed),
+            waiting=snapshot.waiting,
+            horizon=result.horizon if math.isfinite(result.horizon) else None,
+            seed=self.seed,
+            warnings=warnings,
+        )
+
+    def _order(self, units: dict[str, int]) -> Order:
+        from loynes.questions.answering.forecasting import check_policy
+        from loynes.questions.answering.orders import order_of
+
+        order = order_of(self.policy, {"window": self.window, "threshold": self.threshold, "option": self.option})
+        check_policy(order, len(units))
+        return order
+
+    def _forecast(
+        self, snapshot: Snapshot, known: Known, units: dict[str, int], order: Order, draws: int, context: Context
+    ) -> Draws:
+        from loynes.questions.answering.forecasting import forecast
+
+        laws = known.laws_of(snapshot, tuple(units))
+        return forecast(snapshot, laws, units, order, draws=draws, seed=self.seed, later=known.later, context=context)
+
+    def _units(self, header: int | None) -> dict[str, int]:
+        """How much there is of every resource; by default what a log's header says."""
+        if (self.servers is not None) + bool(self.resources) + (self.on is not None) > 1:
+            raise UsageError("servers, resources and on: say one of them")
+        if self.resources:
+            return dict(self.resources)
+        if self.on is not None:
+            model = load(self.on)
+            return dict(zip(model.kinds, model.units, strict=True))
+        servers = self.servers if self.servers is not None else header
+        if servers is None:
+            raise UsageError("how large is the cluster? Give --servers N, --resources cpu=640,gpu=64, or --on MODEL")
+        return {"servers": servers}
+
+    def _read(self) -> tuple[Snapshot, Known, dict[str, int]]:
+        """The jobs, what is known of jobs before, and the cluster."""
+        from loynes.questions.answering.forecasting import Known, fitting, limits_of, recorded_starts
+
+        if self.log is None:
+            units = self._units(None)
+            now = math.nan if self.now is None else _moment(self.now, None)
+            if math.isnan(now) and self.run is not None:
+                now = datetime.now().timestamp()
+            printed = None if self.run is None else printed_by(self.run)
+            snapshot = read_snapshot(
+                self.snapshot or self.run or "", units, format=self.format, now=now, default_limit=self.default_limit,
+                data=printed,
+            )  # fmt: skip
+            if self.history is None:
+                return snapshot, Known(), units
+        else:
+            if self.now is None:
+                raise UsageError("now: say at which moment of the log, in its seconds or as a date")
+            trace = read_trace(self.log, unit=self.unit, resources=tuple(self.resources))
+            units = self._units(trace.servers)
+            trace, now = fitting(trace, units), _moment(self.now, trace)
+            start = recorded_starts(trace)
+            snapshot = snapshot_at(trace, start, now, tuple(units), limits_of(trace))
+            check_room(snapshot, units)
+            if self.history is None:
+                return snapshot, Known.of(trace, start, now, tuple(units), now), units
+        past = read_trace(self.history, unit=self.unit, resources=tuple(self.resources))
+        start = past.submit + np.where(np.isnan(past.wait), 0.0, past.wait)
+        return snapshot, Known.of(past, start, float((start + past.service).max()), tuple(units), snapshot.now), units
+
+    def _shown(self, snapshot: Snapshot) -> list[int]:
+        """Places of the jobs that are asked for: all that wait, or those that are named."""
+        waiting = range(snapshot.running, len(snapshot.ids))
+        for name in self.job:
+            if name not in snapshot.ids[snapshot.running :]:
+                note = next((one.text for one in snapshot.left_out if one.id == name), "")
+                raise UsageError(f"job {name!r}: {f'was left out: {note}' if note else 'is not in line'}")
+        return [i for i in waiting if not self.job or snapshot.ids[i] in self.job]
+
+
+def _moment(text: str, trace: Trace | None) -> float:
+    """A time as seconds of the log, or since 1970 where there is none."""
+    try:
+        value, zoned = stamp(text)
+    except (ValueError, OverflowError):
+        value, zoned = math.nan, None
+    if not math.isfinite(value):
+        raise UsageError(f"now {text!r}: must be seconds, or a date such as 2024-03-01T12:00:00")
+    if zoned is None or trace is None:
+        return value
+    if trace.origin is None:
+        raise UsageError(f"now {text!r}: {trace.source} does not say when it began; give seconds")
+    return value - trace.origin
+
+
+eta = Ask(AskEta, Eta)

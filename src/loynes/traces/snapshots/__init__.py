@@ -1,0 +1,1 @@
+"""Readers of snapshots: one file a format."""
