@@ -151,7 +151,7 @@ def fewest(cluster: Cluster, option: int) -> int | None:
 
 
 fcfs = again(lambda c, _: best(c, c.line[:1], lambda i: i))
-first_fit = again(lambda c, _: best(c, c.line, lambda i: i))
+first_fit = again(lambda c, _: best(c, c.line, lambda i: 0))
 most_servers_first = again(lambda c, _: best(c, c.line, lambda i: -c.size(i)))
 smash = again(lambda c, window: best(c, c.line[:window], lambda i: -c.size(i)))
 shortest_first = again(lambda c, _: best(c, c.line, c.guess))

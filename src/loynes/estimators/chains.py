@@ -329,10 +329,8 @@ class _Waits:
         for q in self.wanted.quantiles:
             seen = replicas(_solve(lambda x: pooled(x, h.middle, *plain), q))
             above, below = self._halves(seen, q)
-            by = {
-                "zero": self.regression.mean(seen, h.zero[:, own]),
-                "mass": self.regression.mean(seen, h.mass[:, own]),
-            }
+            zero, mass = (self.regression.mean(seen, rows[:, own]) for rows in (h.zero, h.mass))
+            by = {"zero": zero, "mass": mass}
             centre = _solve(partial(pooled, at=h.middle, **by), q)
             percentiles.append(
                 Estimate(

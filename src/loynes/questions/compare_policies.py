@@ -100,7 +100,7 @@ class ComparePolicies(Question):
         shared = model.nodes is not None or model.has_rules
         searched = [order for order in orders if order.policy != "fcfs" or shared] if self.limits else []
         count, each = len(self.loads or self.rates or own), float(self._jobs * self.replicas)
-        limit = NEAR_LIMIT * jobs_of_search(model)
+        limit = NEAR_LIMIT * jobs_of_search()
         then = limit * len(searched) + each * count * len(orders)
         part = steps.next(OF_THRESHOLD, then)
         fcfs = limit_of(model.pooled, order_of("fcfs", {}), seed=self.seed, context=part)
