@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
 
-.PHONY: run setup test check bench docs site wheel clean
+.PHONY: run setup test check bench growth docs site wheel clean
 
 run: $(READY)  ## evaluate the default model
 	$(BIN)/loynes evaluate five-class-exponential --load 0.75
@@ -33,13 +33,18 @@ check: $(READY_DEV)  ## style, types, import direction
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(READY_DEV)  ## rates, ratios and how long answers take; a quarter of an hour
+bench: $(READY_DEV)  ## rates, ratios and how long answers take, into benchmarks/results/latest.json; a quarter of an hour
+	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/rates.py
 	$(BIN)/python benchmarks/answers.py
 	$(BIN)/python benchmarks/exact.py
 	$(BIN)/python benchmarks/traces.py
 	$(BIN)/python benchmarks/events.py
 	$(BIN)/python -W ignore benchmarks/runs.py
+
+growth: $(READY_DEV)  ## what servers, classes, load, jobs and workers cost, and the figure of it
+	$(BIN)/python benchmarks/growth.py
+	$(BIN)/python docs/figures.py growth
 
 docs: $(READY_DEV)  ## recompute the figures that the docs show, run the notebooks
 	$(BIN)/python docs/figures.py

@@ -6,13 +6,10 @@ python benchmarks/rates.py --quick    the forward kernel only
 
 from __future__ import annotations
 
-import os
 import platform
 import resource
 import subprocess
 import sys
-import tempfile
-from functools import partial
 
 import numpy as np
 
@@ -103,26 +100,6 @@ def memory() -> None:
         print(f"- 32 replicas of {jobs} jobs: peak {int(done.stdout) / 1024:.0f} MiB")
 
 
-def prompt(record: Recorder) -> None:
-    """What a user waits for; the first run compiles into an empty cache."""
-    print("\n## At the prompt\n")
-    command = [sys.executable, "-m", "loynes"]
-    evaluate = [*command, "evaluate", "five-class-exponential", "--rate", "1.3575"]
-    threshold = [*command, "stability", "five-class-exponential", "--precision", "0.001"]
-    with tempfile.TemporaryDirectory() as cache:
-        environment = os.environ | {"NUMBA_CACHE_DIR": cache}
-        for text, line in (
-            ("`loynes --help`", [*command, "--help"]),
-            ("`loynes evaluate five-class-exponential --rate 1.3575`, first run, compilation included", evaluate),
-            ("the same, second run", evaluate),
-            ("`loynes stability five-class-exponential --precision 0.001`", threshold),
-        ):  # fmt: skip
-            run = partial(subprocess.run, line, check=True, capture_output=True, env=environment)
-            took, _ = timed(run, 5 if "--help" in line else 1)
-            record.note(text.replace("the same", "`loynes evaluate five-class-exponential --rate 1.3575`"), took)
-            print(f"- {text}: {took.wall:.2f} s", flush=True)
-
-
 def main() -> None:
     parser = options(__doc__)
     parser.add_argument("--quick", action="store_true", help="only the forward kernel")
@@ -133,7 +110,6 @@ def main() -> None:
     kernels(record)
     if not chosen.quick:
         memory()
-        prompt(record)
     record.save()
 
 

@@ -103,8 +103,9 @@ def main() -> None:
     chosen = parser.parse_args()
     record = Recorder("traces", chosen.record)
     warnings.simplefilter("ignore", LoynesWarning)
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+    if cores:
+        os.sched_setaffinity(0, {min(cores)})
     make = maker()
     lines = make.draw(chosen.jobs, SERVERS, 0.6, 0.0, 1)
     print(f"## Traces: {chosen.jobs} jobs, {SERVERS} servers, one core, Python {sys.version.split()[0]}\n")
@@ -162,6 +163,8 @@ def main() -> None:
     row(f"`replay` of {long.jobs} jobs", timed(lambda: replay(long), 3)[0], "3", long.jobs)
     arrays = (long.need, long.service, long.submit)
     for threads in (1, 2):
+        if cores and threads == 2:
+            os.sched_setaffinity(0, cores)
         took, found = timed(partial(run_replay, SERVERS, *arrays, threads=threads), 3)
         row(f"the kernel alone, {threads} threads", took, jobs=long.jobs)
     print(f"\nRun again where a guess was wrong: {found.again} stretches")

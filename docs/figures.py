@@ -257,9 +257,14 @@ def growth() -> None:
         "jobs": ("jobs", "answer"),
     }
     colours = ("#3b73bd", "#d5453a", "#3d9970", "#b07cc6", "#c98a1b")
-    figure, axes = plt.subplots(3, 2, figsize=(9, 9.6), layout="constrained")
-    for axis, (label, key) in zip(axes.flat, panels.items(), strict=True):
-        lines = [one for one in measured if (one["axis"], one["unit"]) == key]
+    found = {key: [one for one in measured if (one["axis"], one["unit"]) == key] for key in panels.values()}
+    panels = {label: key for label, key in panels.items() if found[key]}
+    rows = -(-len(panels) // 2)
+    figure, axes = plt.subplots(rows, 2, figsize=(9, 3.2 * rows), layout="constrained", squeeze=False)
+    for axis in axes.flat[len(panels) :]:
+        axis.set_visible(False)
+    for axis, (label, key) in zip(axes.flat, panels.items(), strict=False):
+        lines = found[key]
         for one, colour, marker in zip(lines, colours, "osv^D", strict=False):
             size = np.array(one["sizes"])
             place = 1.0 / (1.0 - size) if key[0] == "load" else size

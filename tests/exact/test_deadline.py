@@ -446,7 +446,7 @@ def test_compiling_is_said_and_does_not_count() -> None:
     clock.now += 1.0
     bar.compiling(True)
     clock.now += 60.0
-    assert bar.text == "compiling, once: about 30 s"
+    assert bar.text == "compiling, once: about 10 s"
     assert bar.rate == 0.0
     bar.compiling(False)
     bar.simulated(5000)

@@ -159,7 +159,7 @@ def test_answers_of_the_pooled_cluster_say_so() -> None:
     expected = loynes.exact(model.pooled, load=0.5)
     assert (found.threshold, found.overall) == (expected.threshold, expected.overall)
     assert "nodes are left out" in found.warnings[0]
-    with pytest.raises(UsageError, match="priorities: .*simulate has priorities"):
+    with pytest.raises(UsageError, match=r"priorities: .*simulate has priorities"):
         loynes.exact(model_of(NODES + CLASSES))
     plain = {"servers": 2, "arrivals": {"rate": 0.5}, "classes": [
         {"name": "a", "need": 1, "probability": 1, "service": {"law": "exponential", "mean": 1}}
@@ -228,6 +228,7 @@ def test_mistakes(text: str, said: str, tmp_path: Path) -> None:
     [
         ('tasks = 2\n', "tasks: is for a model with [[nodes]], which this one has none of"),
         ('partition = "fast"\n', "partition: is for a model with [[nodes]], which this one has none of"),
+        ('\n[[scenario]]\nfrom = 1\nuntil = 2\nlost = 2\nannounced = true\n', "scenario[0].announced: is for nodes; a pool does not say which of it will be away"),
         ("priority = -2\n", "priority = -2: must be greater than or equal to 0"),
         ('\n[[quotas]]\nclasses = ["a"]\nlimit = 1\n', "quotas[0].limit = 1: a job of class 'a' needs 2"),
         ('\n[[scenario]]\nfrom = 1\nnodes = 2\n', "scenario[0].nodes: is for a model with [[nodes]]; here servers are `lost`"),

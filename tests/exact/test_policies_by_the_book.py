@@ -81,11 +81,24 @@ class Cluster:
         self.line.remove(i)
         self.running[i] = self.now
 
+    def enter(self, i: int) -> None:
+        self.line.append(i)
+
+    def forget(self, i: int) -> None:
+        self.line = [j for j in self.line if j != i]
+
     def stop(self, i: int) -> None:
         self.left[i] -= self.now - self.running.pop(i)
 
-    def run(self, schedule: Callable[[Cluster, int], None], option: int, observed: int) -> list[float]:
-        """When each of the first jobs ends."""
+    def run(
+        self,
+        schedule: Callable[..., None],
+        option: int,
+        observed: int,
+        changes: Iterable[tuple[float, Callable[[float], None]]] = (),
+    ) -> list[float]:
+        """When each of the first jobs ends; at given times something else happens."""
+        changes = list(changes)
         ends, coming = [np.nan] * len(self.jobs), list(range(len(self.jobs)))
         while np.isnan(ends[:observed]).any():
             end = min([*self.busy, *(since + self.left[i] for i, since in self.running.items())], default=np.inf)
@@ -95,6 +108,9 @@ class Cluster:
             if self.lost and self.lost[0][0] < min(end, arrival, planned):
                 self.now, gone = self.lost.pop(0)
                 self.units = self.units - gone
+            elif changes and changes[0][0] < min(end, arrival, planned):
+                self.now, happen = changes.pop(0)
+                happen(self.now)
             elif planned < min(end, arrival):
                 self.now = planned
             elif end <= arrival:
@@ -105,10 +121,10 @@ class Cluster:
                     ends[i] = end
                     self.ended_now.append(i)
                     del self.running[i]
-                    self.line = [j for j in self.line if j != i]
+                    self.forget(i)
             else:
                 self.now, self.event = self.jobs[coming[0]][0], "arrival"
-                self.line.append(coming.pop(0))
+                self.enter(coming.pop(0))
             schedule(self, option)
         return ends[:observed]
 
@@ -135,7 +151,7 @@ def fewest(cluster: Cluster, option: int) -> int | None:
 
 
 fcfs = again(lambda c, _: best(c, c.line[:1], lambda i: i))
-first_fit = again(lambda c, _: best(c, c.line, lambda i: i))
+first_fit = again(lambda c, _: best(c, c.line, lambda i: 0))
 most_servers_first = again(lambda c, _: best(c, c.line, lambda i: -c.size(i)))
 smash = again(lambda c, window: best(c, c.line[:window], lambda i: -c.size(i)))
 shortest_first = again(lambda c, _: best(c, c.line, c.guess))

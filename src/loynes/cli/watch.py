@@ -24,7 +24,7 @@ RECENT, RECENT_PART = 5.0, 0.3
 # The time left is told from this share, and so many seconds, on.
 KNOWN_SHARE, KNOWN_SECONDS = 0.02, 3.0
 # What all kernels of a question take to compile, to an order.
-COMPILING = "compiling, once: about 30 s"
+COMPILING = "compiling, once: about 10 s"
 SHORTEST_BAR, LONGEST_BAR = 10, 40
 
 

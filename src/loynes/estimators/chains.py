@@ -280,18 +280,17 @@ class _Waits:
             at = min(int(np.searchsorted(plain, q)), len(plain) - 1)
             before = cumulative[:, at - 1] if at else zero
             above, below = np.maximum(self._halves(cumulative[:, at], q), self._halves(before, q))
-            share = self.regression.weight(cumulative[:, at])
-            pooled, none = share @ cumulative, float(share @ zero)
+            pooled, none = (self.regression.mean(cumulative[:, at], rows) for rows in (cumulative, zero))
             # Where a regression leaves it not quite growing: the first place that reaches a level, and the last one.
             first = np.maximum.accumulate(pooled)
             last = np.minimum.accumulate(pooled[::-1])[::-1]
-            centre = self._inverse(first, none, q, None)
+            centre = self._inverse(first, float(none), q, None)
             percentiles.append(
                 Estimate(
                     centre,
-                    min(centre, self._inverse(first, none, q - above, h.low)),
+                    min(centre, self._inverse(first, float(none), q - above, h.low)),
                     # Beyond what was seen nothing is known: the interval is open above.
-                    max(centre, self._inverse(last, none, q + below, h.high)) if q + below < 1.0 else math.inf,
+                    max(centre, self._inverse(last, float(none), q + below, h.high)) if q + below < 1.0 else math.inf,
                 )
             )
         return percentiles
@@ -330,8 +329,8 @@ class _Waits:
         for q in self.wanted.quantiles:
             seen = replicas(_solve(lambda x: pooled(x, h.middle, *plain), q))
             above, below = self._halves(seen, q)
-            counts = self.regression.weight(seen)
-            by = {"zero": counts @ h.zero[:, own], "mass": np.einsum("r,rkb->kb", counts, h.mass[:, own])}
+            zero, mass = (self.regression.mean(seen, rows[:, own]) for rows in (h.zero, h.mass))
+            by = {"zero": zero, "mass": mass}
             centre = _solve(partial(pooled, at=h.middle, **by), q)
             percentiles.append(
                 Estimate(

@@ -48,11 +48,11 @@ class Regression:
         found = self._pseudo(values)
         return values if found is None else found
 
-    def weight(self, values: Array) -> Array:
-        """What each replica counts in the mean of what comes out for such values; all together 1."""
+    def mean(self, values: Array, rows: Array) -> Array:
+        """The mean of rows, one for each replica, each counted as in the mean of what comes out for these values."""
         if self._weight is None or self._pseudo(values) is None:
-            return np.full(len(values), 1.0 / len(values))
-        return self._weight
+            return np.asarray(rows.mean(axis=0))
+        return np.asarray(np.tensordot(self._weight, rows, axes=1))
 
     def reduction(self, values: Array) -> float:
         """How many times less variance the mean has."""

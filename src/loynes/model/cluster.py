@@ -21,12 +21,9 @@ from loynes.model.nodes import Name, Nodes, Placement, Preemption, Quota, check_
 from loynes.model.pooling import pooled_document, unit_sizes
 from loynes.model.scenario import Change, check_scenario
 from loynes.model.shares import with_probabilities
-from loynes.model.sizes import Text, at_least_one, by_kind
+from loynes.model.sizes import MOST_SERVERS, Text, There, by_kind
 from loynes.model.streams import Chain, PhaseMix, chain_of, mix_of, together
 from loynes.model.units import unit_named
-
-# One 64-bit word a server and replica: beyond this a dense vector no longer fits anywhere sensible.
-MOST_SERVERS = 1_000_000
 
 # Keys that are left out of a model's content where they say nothing.
 OPTIONAL = (
@@ -61,7 +58,7 @@ class Model(Record):
     description: Text | None = None
     time_unit: TimeUnit | None = None
     one_kind: Annotated[Count, Field(le=MOST_SERVERS)] | None = Field(None, alias="servers")
-    resources: Annotated[dict[Name, at_least_one(MOST_SERVERS)], Field(min_length=1)] | None = None
+    resources: Annotated[dict[Name, There], Field(min_length=1)] | None = None
     nodes: Annotated[tuple[Nodes, ...], Field(min_length=1), BeforeValidator(_tables)] | None = None
     placement: Placement | None = None
     preemption: Preemption | None = None
@@ -242,12 +239,17 @@ class Model(Record):
         """Whether priorities or quotas say who may start, besides the policy."""
         return self.has_priorities or bool(self.quotas)
 
-    @cached_property
+    @property
     def pooled(self) -> Model:
         """The same jobs where every unit of a resource is as good as another: without nodes, priorities and quotas, and
         with sizes as numbers of units."""
+        return self._pooled or self
+
+    @cached_property
+    def _pooled(self) -> Model | None:
+        """None where it is the model itself: models are compared by what they keep, too."""
         if self.nodes is None and not self.has_rules and all(unit == 1 for unit in self.unit_sizes):
-            return self
+            return None
         return Model.model_validate(pooled_document(self), context={"time_unit": self.time_unit})
 
     @property

@@ -120,6 +120,8 @@ def check_scenario(model: Model) -> None:
         where = f"scenario[{place}].lost"
         if change.nodes is not None:
             raise ValueError(f"scenario[{place}].nodes: is for a model with [[nodes]]; here servers are `lost`")
+        if change.announced:
+            raise ValueError(f"scenario[{place}].announced: is for nodes; a pool does not say which of it will be away")
         if isinstance(change.lost, dict):
             unknown = [kind for kind in change.lost if kind not in kinds]
             if unknown:

@@ -92,13 +92,15 @@ class ComparePolicies(Question):
         warnings = tuple(dict.fromkeys(text for order in orders for text in check_order(model, order)))
         own = () if model.rate is None else (model.rate,)
         steps = Steps(context)
-        searched = [order for order in orders if order.policy != "fcfs"] if self.limits else []
+        # On nodes, or with rules, the threshold is no limit of first come, first served; loads are parts of it.
+        shared = model.nodes is not None or model.has_rules
+        searched = [order for order in orders if order.policy != "fcfs" or shared] if self.limits else []
         count, each = len(self.loads or self.rates or own), float(self._jobs * self.replicas)
-        limit = NEAR_LIMIT * jobs_of_search(model)
+        limit = NEAR_LIMIT * jobs_of_search()
         then = limit * len(searched) + each * count * len(orders)
         part = steps.next(OF_THRESHOLD, then)
-        fcfs = limit_of(model, order_of("fcfs", {}), seed=self.seed, context=part)
-        limits: dict[str, Limit] = {"fcfs": fcfs} if self.limits else {}
+        fcfs = limit_of(model.pooled, order_of("fcfs", {}), seed=self.seed, context=part)
+        limits: dict[str, Limit] = {"fcfs": fcfs} if self.limits and not shared else {}
         for order in searched:
             then = max(then - limit, 0.0)
             with suppress(Stopped):
@@ -146,7 +148,7 @@ class ComparePolicies(Question):
         burn_in = self._jobs - self.jobs
         for number, order in enumerate(orders):
             part = steps.next(1.0, runs - number - 1, f"rate {rate:.4g}")
-            limit = fcfs if order.policy == "fcfs" else limits.get(order.policy)
+            limit = fcfs if order.policy == "fcfs" and not model.has_rules else limits.get(order.policy)
             if rate >= model.ideal or (limit is not None and rate >= limit.rate.high):
                 points.append(PolicyPoint(order.policy, rate, load, None, None, "more than it can carry"))
                 continue

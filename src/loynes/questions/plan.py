@@ -19,7 +19,7 @@ from loynes.questions.answering.axes import RESOLUTION, axis_of
 from loynes.questions.answering.objectives import objectives_of
 from loynes.questions.answering.orders import check_order
 from loynes.questions.answering.planning import Search, judge_of
-from loynes.questions.answering.under_policy import other_order, refuse_recurrence
+from loynes.questions.answering.under_policy import order_asked, refuse_recurrence
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask
 from loynes.questions.asking.options import Option
@@ -31,10 +31,11 @@ class AskPlan(Question):
     """The smallest cluster, or the largest rate, that meets service objectives.
 
     `slo`: objectives such as "p95(wait) <= 600", "mean(wait[T1]) <= 5", "P(wait > 60) <= 0.01", "no_wait >= 0.9",
-    "utilization <= 0.8". `vary`: "servers", "resources.NAME" of a cluster of several resources, or "rate", which is
-    found to a `resolution` (1% of it). `most` is where a search gives up. The answer holds with the `confidence`: that
-    it meets every objective, and that the next smaller value, or one within the resolution, does not. When `time`
-    (seconds, or "30s") is up, the answer is the smallest value that seems to meet them, and says so.
+    "utilization <= 0.8". `vary`: "servers", "resources.NAME" of a cluster of several resources, "nodes" or
+    "nodes.NAME", how many nodes of an entry there are, event by event; or "rate", which is found to a `resolution` (1%
+    of it). `most` is where a search gives up. The answer holds with the `confidence`: that it meets every objective,
+    and that the next smaller value, or one within the resolution, does not. When `time` (seconds, or "30s") is up, the
+    answer is the smallest value that seems to meet them, and says so.
 
     Under another `policy` than fcfs (as `simulate` takes them, with `window`, `threshold`, `option`, `inflation`)
     nothing is certified: the answer is an estimate, from runs event by event that begin empty and loaded
@@ -46,13 +47,14 @@ class AskPlan(Question):
     examples: ClassVar[tuple[str, ...]] = (
         "loynes plan five-class-exponential --rate 1.5 --slo 'p95(wait) <= 20'",
         "loynes plan five-class-exponential --rate 1.5 --slo 'p95(wait) <= 20' --policy easy",
+        "loynes plan nodes.toml --vary nodes.gpu --policy easy --slo 'p95(wait) <= 4 h'",
         "loynes plan mine.toml --vary rate --slo 'mean(wait[T1]) <= 5' --slo 'utilization <= 0.8'",
     )
 
     model: LoadedModel
     slo: options.Searched = ()
     rate: options.Rate = None
-    vary: Annotated[str, Option("What may change.", "servers|resources.NAME|rate")] = "servers"
+    vary: Annotated[str, Option("What may change.", "servers|resources.NAME|nodes.NAME|rate")] = "servers"
     most: Annotated[float | None, Field(gt=0), Option("Where to give up.", default="64 times the least possible")] = (
         None
     )
@@ -78,11 +80,16 @@ class AskPlan(Question):
     ] = None
     time: options.TimeBudget = None
 
+    @property
+    def by_events(self) -> bool:
+        there = self.model.nodes is not None and self.vary == "servers"  # refused, with what may be varied
+        return super().by_events or self.vary.startswith("nodes") or there
+
     def answer(self, context: Context) -> Plan:
         if self.resolution is not None and self.vary != "rate":
             raise UsageError(f"resolution {self.resolution:g}: is for what is no whole number (--vary rate)")
         objectives = objectives_of(self.slo, [c.label for c in self.model.classes], self.model.time_unit)
-        order = other_order(self)
+        order = order_asked(self) if self.by_events else None
         warnings: tuple[str, ...] = ()
         if order is not None:
             warnings = check_order(self.model, order)

@@ -125,6 +125,10 @@ class Simulate(Question):
     confidence: options.Confidence = 0.99
     time: options.TimeBudget = None
 
+    @property
+    def by_events(self) -> bool:
+        return True
+
     def answer(self, context: Context) -> Simulation:
         from loynes.estimators.measures import Wanted
         from loynes.questions.answering.judging import asked_of, judged, with_percentiles, with_tails

@@ -83,6 +83,10 @@ class AskSweep(Question):
     max_jobs: options.MaxJobs = None
     time: options.TimeBudget = None
 
+    @property
+    def by_events(self) -> bool:
+        return True  # what is varied is of the model as it is; every point says what it leaves out
+
     def answer(self, context: Context) -> Sweep:
         from loynes.questions.answering.orders import check_order
         from loynes.questions.answering.under_policy import other_order

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from loynes.report.content import Content, Grid, Sure, Tile, page_for
+from loynes.report.simulation import POOLED
 from loynes.report.waits import extremes, how_of, losses, typical, wait_tiles
 from loynes.report.words import count, duration, percent
 from loynes.results.charts.replay import charts
@@ -31,6 +32,7 @@ def content(result: Replay) -> Content:
         grids=[
             Grid.of(result.summary, "Waits by class", pinned=1),
             Grid.of(result.system_summary, "The cluster"),
+            *([Grid.of(result.pooled_summary, "What nodes cost", note=POOLED)] if result.pooled else []),
             Grid.of(result.trace_summary, "What was read"),
         ],
         sure=Sure([EXACT, *([] if result.recorded is None else [RECORDED])]),

@@ -50,6 +50,13 @@ ORDERS = {
     "random": "first come, first served, servers drawn at random (random)",
 }
 
+# The same of priorities.
+PREEMPTIONS = {
+    "never": "larger priorities first, nobody is stopped for them",
+    "restart": "larger priorities first, they stop others, which begin anew",
+    "resume": "larger priorities first, they stop others, which go on later",
+}
+
 RUN, RESULT, TIMING, MODEL = "run.json", "result.json", "timing.json", "model.toml"
 
 _RESULTS: dict[str, type[Result]] = {}
@@ -137,6 +144,8 @@ class Result:
         if isinstance(model, Model) and policy in (None, "fcfs"):
             policy = model.order
         words = [] if policy is None else [ORDERS.get(policy, f"policy {policy}")]
+        if words and isinstance(model, Model) and model.has_priorities:
+            words.append(PREEMPTIONS[model.preemption or "never"])
         return "; ".join([*words, *([f"times in {UNNAMED}"] if self.time_unit is None else [])])
 
     @property

@@ -1,20 +1,21 @@
 """What the jobs of each replica brought, beyond what they bring on average: controls of averages of waits.
 
-A queue's waits are long where more work came than time passed, most of all while they were long already. Let y be the
-wait that an observed arrival expects, and x the work that jobs bring until the next one (in time: work over the rate at
-which a saturated cluster does it) less the time that passes. Of the height of the workload, which y is, the square
-becomes (y + x)^2 while nobody idles, and in stationarity it does not grow on average: 2 E[y] E[x] + E[x^2] + (what
-idling adds) = 0. Along a path that is a sum with a martingale, 2 y (x - E[x]) + x^2 - E[x^2], and in a single-server
-queue all but the ends of the path and the idling is explained by it (Henderson and Glynn 2002; `docs/certified.md`).
+Waits are long where jobs brought more than could be done, most of all where they were long already. Let y be the wait
+that an observed arrival expects, and x the surplus until the next one: what jobs bring, in the time that a saturated
+cluster takes for it, less the time that passes, less what that is on average, -d. Of a workload as high as y the square
+becomes (y + x - d)^2 unless somebody idles, and in stationarity it stays the same on average. So along a path of a
+single-server queue, from one observed arrival to the next,
 
-Whether a cluster follows that height or not, the sums have expectation 0, from any start: y is known before the jobs of
-the stretch are drawn, and they are independent of it. A regression finds how much they explain. Their order is that of
-what they are expected to explain, for few replicas allow few of them.
+    2 d y  =  2 y x + (x - d)^2 - (what idling takes from the square) - (growth of the square),
 
-Where services vary much, a few long ones bring most of the noise: a job of length x keeps others waiting for about x,
-each of them about as long, so it adds about x^2 to a sum of waits. How many others depends on its need: then the
-classes that bring most, weighted by the part of the servers that they need, have a control each, all others one
-together.
+where the growth adds up to what it is at the ends of the path: but for idling, sums of y x, x and x^2 explain the sum
+of y (Henderson and Glynn 2002; `docs/certified.md`). Their expectations are known for every cluster, from any start: y
+is known before the jobs of the stretch are drawn, and these are independent of it. How much they explain a regression
+finds.
+
+Where services vary much, a few long ones bring most of the noise: a job of length s keeps others waiting for about s,
+each of them about as long, so it adds about s^2 to a sum of waits. How many others depends on its need: then the
+classes that bring most have a control each, all others one together.
 """
 
 from __future__ import annotations
@@ -23,8 +24,7 @@ import numpy as np
 
 from loynes.inputs.arrivals import POISSON, RENEWAL
 from loynes.inputs.tables import JobTable
-from loynes.kernels import controls as columns
-from loynes.kernels.controls import Controls
+from loynes.kernels.controls import SEEN, SERVICES, Controls
 from loynes.kernels.engine import Array
 from loynes.kernels.tally import Tally
 from loynes.model.arrivals import Renewal
@@ -32,9 +32,6 @@ from loynes.model.cluster import Model
 
 # Classes whose squares have a control of their own, where services reach far.
 MOST_ALONE = 8
-# Sums of what jobs bring: alone, times the wait that is seen, times its square.
-OF_WORK = (columns.WORK, columns.SEEN_WORK, columns.FAR_WORK)
-OF_TIME = (columns.TIME, columns.SEEN_TIME, columns.FAR_TIME)
 
 
 class WaitControls:
@@ -46,33 +43,26 @@ class WaitControls:
         probability = np.array([c.probability for c in model.classes])
         mean = np.array([c.service.mean for c in model.classes])
         second = mean**2 + np.array([c.service.variance for c in model.classes])
+        # In time: saturated, the cluster takes 1 / threshold for a job.
+        weight = weight / (threshold * float(probability @ (weight * mean)))
         squares = probability * weight * second
         alone = np.argsort(-squares, kind="stable")[: MOST_ALONE if far_reaching else 0]
         group = np.full(len(weight), len(alone))
         group[alone] = np.arange(len(alone))
-        self._squares = np.bincount(group, weights=squares)
-        self._work = float(probability @ (weight * mean))
-        self._work_variance = float(probability @ (weight**2 * second)) - self._work**2
-        self._time_variance = _gap_variance(model, table)
-        self._stride, self._scale = stride, 1.0 / (threshold * self._work)
-        # The wait that is seen, and its square, times what jobs bring: where that has a variance, and is not too wild.
-        self._powers = 2 if not far_reaching else int(model.highest_moment > 3)
-        self.sums = Controls(weight, group, len(self._squares), stride * self._work, stride * table.gap_mean)
+        work, gap = float(probability @ (weight * mean)), _gap_variance(model, table)
+        variance = float(probability @ (weight**2 * second)) - work**2 + (0.0 if gap is None else gap)
+        # What controls are expected to be: the sums of each stretch; and, of the squares of services, of each job.
+        self._expected = np.array([0.0, 0.0, stride * variance, *(stride * np.bincount(group, weights=squares))])
+        # Without a third moment waits have no variance, nor have sums of them.
+        self._kept = np.isfinite(self._expected)
+        self._kept[SEEN] = model.highest_moment >= 3
+        passing = 0.0 if gap is None else 1.0
+        expected = stride * (work - passing * table.gap_mean)
+        self.sums = Controls(weight, group, len(self._expected) - SERVICES, passing, expected)
 
     def deviations(self, tally: Tally) -> Array:
         """[row, control], averages over observed arrivals minus their expectations, the most useful first."""
-        a = (tally.sums / tally.looks[:, None]).T
-        work, time = a[list(OF_WORK[: 1 + self._powers])], a[list(OF_TIME[: 1 + self._powers])]
-        squares = a[columns.SQUARES :] / self._stride - self._squares[:, None]
-        crossed, work_work = a[columns.WORK_TIME], a[columns.WORK_WORK] - self._stride * self._work_variance
-        if self._time_variance is None:
-            found = [*work[:2], work_work, *squares, *work[2:], crossed]
-        else:
-            net = self._scale * work - time
-            time_time = a[columns.TIME_TIME] - self._stride * self._time_variance
-            net_net = self._scale**2 * work_work - 2.0 * self._scale * crossed + time_time
-            found = [*net[:2], net_net, *squares, *net[2:], *work, work_work, crossed]
-        return np.array([one for one in found if np.isfinite(one).all()]).T
+        return np.asarray((tally.sums / tally.looks[:, None] - self._expected)[:, self._kept])
 
 
 def _gap_variance(model: Model, table: JobTable) -> float | None:

@@ -16,6 +16,8 @@ from loynes.traces.times import duration
 TOO_LARGE = "needs more servers than there are"
 OUT_OF_ORDER = "submissions out of order: sorted"
 NOT_SELECTED = "not selected"
+# What NumPy's library for products of vectors takes on one thread.
+LONGEST_PRODUCT = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +62,7 @@ class Trace:
     @property
     def work(self) -> float:
         """Server-seconds of all jobs."""
-        return float(self.need @ self.service)
+        return work_of(self.need, self.service)
 
     @property
     def requested(self) -> Array | None:
@@ -139,6 +141,16 @@ class Trace:
 
     def __repr__(self) -> str:
         return f"Trace({self.source!r}, {self.jobs} jobs of {self.records} lines)"
+
+
+def work_of(need: Ints, service: Array) -> float:
+    """Unit-seconds of jobs: their needs times their services, summed.
+
+    In pieces, since a longer product is taken by as many threads as there are: waiting for them costs more than the
+    product of a hundred thousand jobs, and the last digits would depend on how many there are.
+    """
+    parts = range(0, len(need), LONGEST_PRODUCT)
+    return float(sum(need[at : at + LONGEST_PRODUCT] @ service[at : at + LONGEST_PRODUCT] for at in parts))
 
 
 def _seconds(word: str) -> float:

@@ -89,7 +89,7 @@ def _forward(task: kinds.Forward, state: kinds.ForwardState) -> Piece:
     def piece(rows: slice, start: int, stop: int) -> None:
         chains = (state.workload[rows], state.places[rows], state.tally)
         numbers = (task.replicas[rows], task.group[rows], start, stop, task.observe)
-        forward(table, task.needs, task.controls, as_runs, stride, key, task.stream, *numbers, *chains)
+        forward(table, task.needs, as_runs, stride, key, task.stream, *numbers, *chains, task.controls)
 
     return piece
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from loynes.inputs.tables import JobTable
+from loynes.kernels.controls import NO_CONTROLS
 from loynes.kernels.cpu.compiled import compiled, inlined, prepares
-from loynes.kernels.cpu.controls import add_jobs, add_stretch, new_stretches
+from loynes.kernels.cpu.controls import add_jobs, add_stretch, new_surplus
 from loynes.kernels.cpu.jobs import FIRST, LAST, draw_block, new_block, phase_of
 from loynes.kernels.cpu.memory import copy_row
 from loynes.kernels.cpu.state import add_lost, get, look, put, rebase
@@ -28,7 +29,21 @@ _SHIFT, _OFFSET = np.int64(BIN_SHIFT), np.int64(BIN_OFFSET)
 
 @prepares
 def forward(
-    table, needs, controls, as_runs, stride, seed, stream, replicas, rows, begin, end, observe, W, places, tally
+    table,
+    needs,
+    as_runs,
+    stride,
+    seed,
+    stream,
+    replicas,
+    rows,
+    begin,
+    end,
+    observe,
+    W,
+    places,
+    tally,
+    controls=NO_CONTROLS,
 ):
     """Jobs begin .. end-1 (multiples of BLOCK) of the replicas whose workloads are the rows of W, with the arrival
     process at places[r]; updates these and the tally, each replica in a tally row of its own, with the sums that
@@ -37,10 +52,10 @@ def forward(
     Row r depends on nothing but (table, seed, stream, replicas[r]) and the jobs so far: not on how work is cut.
     """
     rooms = new_block(table), new_jobs(TOGETHER), new_states(table, as_runs, TOGETHER)
-    stretches = new_stretches(stride, TOGETHER)
+    surplus = new_surplus(stride, TOGETHER)
     scratch = _own_rows(tally), np.empty(needs.need.size), np.zeros(needs.need.size * table.units.size)
     numbers = stride, seed, stream, replicas, rows, begin, end, observe
-    _forward(typed(table), needs, controls, *rooms, stretches, *scratch, *numbers, W, places, tally)
+    _forward(typed(table), needs, controls, *rooms, surplus, *scratch, *numbers, W, places, tally)
 
 
 @compiled
@@ -51,7 +66,7 @@ def _forward(
     block,
     jobs,
     states,
-    stretches,
+    surplus,
     own,
     wait,
     loss,
@@ -78,13 +93,13 @@ def _forward(
                 places[r + g] = draw_block(table, seed, stream, replicas[r + g], first, block, places[r + g])
                 keep_jobs(states, block, jobs, g)
                 if observe:
-                    add_jobs(controls, block, stride, stretches, own, g)
+                    add_jobs(controls, block, stride, surplus, own, g)
             if observe:
                 for j in range(0, BLOCK, stride):
                     for g in range(count):
                         look(member(states, g), block, j, needs, jobs.now[g], wait, loss)
                         note(table, own, g, tally.bins, rows[r + g], needs, block, j, wait, loss)
-                        add_stretch(controls, stretches, j // stride, needs.weight, wait, own, g)
+                        add_stretch(controls, surplus, j // stride, needs.weight, wait, own, g)
                     advance_together(states, block, jobs, count, j, j + stride)
             else:
                 advance_together(states, block, jobs, count, FIRST, LAST)

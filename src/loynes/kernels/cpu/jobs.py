@@ -246,7 +246,21 @@ def _pick_classes(cut, word, job_class):
                 job_class[i] += np.int64(word[i] >= threshold)
     else:
         for i in range(BLOCK):
-            job_class[i] = np.searchsorted(cut, word[i], side="right")
+            job_class[i] = _beyond(cut, word[i])
+
+
+@inlined
+def _beyond(cut, word):
+    """How many of the cuts, which rise, are at most the word: np.searchsorted from the right, which takes Numba a fifth
+    of a second to compile."""
+    low, high = 0, cut.size
+    while low < high:
+        middle = (low + high) >> 1
+        if word < cut[middle]:
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 @compiled

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from loynes.arrays import Array, Ints
 from loynes.kernels.cpu import dense, runs
@@ -44,7 +45,7 @@ class Saved(NamedTuple):
     """A state between two blocks: the workloads of servers, or of runs of servers beside how many these are."""
 
     values: Array
-    counts: Ints
+    counts: NDArray[np.int32]
 
 
 class Chain:

@@ -31,9 +31,8 @@ def _sandwich(table, block, lower, upper, seed, stream, first_replica, begin, en
         put(lower, low[r])
         put(upper, high[r])
         apart = met[r] < 0
-        at, places[r] = _together(
-            table, seed, stream, first_replica + r, begin, end, block, new_trail(places[r]), lower, upper, apart
-        )
+        trail = places[r : r + 1]
+        at, places[r] = _together(table, seed, stream, first_replica + r, begin, end, block, trail, lower, upper, apart)
         get(lower, low[r])
         if apart and at <= end:
             met[r] = at

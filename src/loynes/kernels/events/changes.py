@@ -9,16 +9,26 @@ import numpy as np
 from loynes.arrays import Array, Ints
 from loynes.kernels.events.floor import RUNNING, Floor
 from loynes.kernels.events.loop import lose_servers
+from loynes.kernels.events.nodes import NONE, arrange
 
 
 @dataclass(frozen=True)
 class ServerChange:
-    """At a time so many servers of every kind are lost (those below 0 come back): once idle, or at once."""
+    """At a time so many servers of every kind are lost (those below 0 come back): once idle, or at once.
+
+    Where there are nodes, these go away, or come back, with all that they have, and nothing is said of servers. A node
+    that goes away takes no tasks any more; at once, the jobs that have a task on it are interrupted.
+    """
 
     time: float
     lost: tuple[int, ...]
     at_once: bool
     number: int  # tells it from the others
+    nodes_lost: tuple[int, ...] = ()
+    nodes_back: tuple[int, ...] = ()
+    # Known from the beginning: until the nodes come back, by a change that is announced, too, nobody starts on them who
+    # is believed to be there when they go.
+    announced: bool = False
 
 
 @dataclass(frozen=True)
@@ -28,6 +38,17 @@ class Changes:
     times: tuple[float, ...] = (0.0,)
     factors: tuple[float, ...] = (1.0,)
     of_servers: tuple[ServerChange, ...] = ()
+
+    @property
+    def announced(self) -> list[tuple[float, float, tuple[int, ...]]]:
+        """From when to when which nodes will be away, as far as this is known before."""
+        known = [change for change in self.of_servers if change.announced]
+        found = []
+        for change in known:
+            for node in change.nodes_lost:
+                back = [one.time for one in known if one.time > change.time and node in one.nodes_back]
+                found.append((change.time, min(back, default=float(np.inf)), (node,)))
+        return found
 
     def real(self, arrival: Array) -> Array:
         """When jobs come that would come at these times were the rate never changed."""
@@ -42,6 +63,9 @@ class Changes:
 
 def apply(change: ServerChange, floor: Floor, in_line: bool, rng: np.random.Generator) -> None:
     """Take servers away or give them back; running jobs may keep a place in line."""
+    if floor.nodes != ():
+        _move_nodes(change, floor, in_line)
+        return
     hit = [_hit(floor, kind, lost, rng) for kind, lost in enumerate(change.lost) if change.at_once and lost > 0]
     slots = np.unique(np.concatenate([np.empty(0, np.int64), *hit]))
     lose_servers(floor, np.array(change.lost, np.int64), slots, in_line)
@@ -55,3 +79,22 @@ def _hit(floor: Floor, kind: int, lost: int, rng: np.random.Generator) -> Ints:
     broken = rng.choice(int(floor.units[kind]), lost, replace=False)
     places = np.searchsorted(ends, broken, side="right")
     return np.asarray(slots[np.unique(places[places < len(slots)])])
+
+
+def _move_nodes(change: ServerChange, floor: Floor, in_line: bool) -> None:
+    """Nodes go away and come back. One that went twice has to come back twice."""
+    nodes, hit = floor.nodes, list[int]()
+    there = nodes.away == 0
+    np.add.at(nodes.away, list(change.nodes_lost), 1)
+    np.subtract.at(nodes.away, list(change.nodes_back), 1)
+    if change.at_once:
+        for slot in floor.jobs["heap"][: floor.counts[RUNNING]].tolist():
+            piece, struck = int(nodes.piece[slot]), False
+            while piece != NONE:
+                struck |= bool(nodes.away[nodes.piece_node[piece]] > 0)
+                piece = int(nodes.next_piece[piece])
+            if struck:
+                hit.append(slot)
+    lost = nodes.layout.capacity[there].sum(axis=0) - nodes.layout.capacity[nodes.away == 0].sum(axis=0)
+    lose_servers(floor, lost, np.array(sorted(hit), np.int64), in_line)
+    arrange(nodes)

@@ -23,6 +23,7 @@ from loynes.kernels.events.history import put_running_in_line, run_history
 from loynes.kernels.events.layout import Layout, Rules
 from loynes.kernels.events.loop import Arrivals, Observations, draw, loop_of, new_observations, occupy, run_events
 from loynes.kernels.events.mix import Mix, recorded_mix
+from loynes.kernels.events.nodes import announce
 from loynes.kernels.events.policies import Policy, find_policy
 from loynes.kernels.reference import BLOCK
 
@@ -170,9 +171,13 @@ def floor_for(
     policy: Policy, units: Ints, demand: Ints, layout: Layout | None = None, rules: Rules | None = None
 ) -> Floor:
     """An empty floor with what a policy needs, for jobs of classes that need `demand`: [class, kind]."""
+    if layout is not None and policy.timetable:
+        raise UsageError(f"policy {policy.name!r}: it plans ahead by servers, and knows no nodes")
+    if rules is not None and policy.keeps_place and (np.asarray(rules.holder) >= 0).any():
+        raise UsageError(f"policy {policy.name!r}: it stops jobs by itself, and knows no quotas")
     size = demand.sum(axis=1)
     extreme = demand[[size.argmin(), size.argmax()]] if len(demand) else None
-    return new_floor(CAPACITY, units, len(demand) if policy.by_class else 0, policy.timetable, extreme, layout)
+    return new_floor(CAPACITY, units, len(demand) if policy.by_class else 0, policy.timetable, extreme, layout, rules)
 
 
 class _ArrivalSource:
@@ -227,9 +232,15 @@ class _Replica:
         self._floor = floor_for(
             events.policy, np.asarray(table.units, np.int64), self._demand, events.layout, events.rules
         )
+        if any(change.announced for change in events.changes.of_servers):
+            if events.layout is None:
+                raise UsageError("maintenance can be announced of nodes only: say which of [[nodes]] will be away")
+            self._floor = self._floor._replace(nodes=announce(self._floor.nodes, events.changes.announced))
         while len(self._floor.jobs) <= 2 * table.servers:
             self._floor = larger(self._floor)
         self._arrivals = _ArrivalSource(events, replica)
+        if events.layout is not None and (workload is not None or history):
+            raise UsageError("a cluster of nodes starts empty: a stationary start does not say which node is busy")
         if workload is not None:
             occupy(self._floor, workload)
         if history:

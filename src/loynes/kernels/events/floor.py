@@ -1,4 +1,4 @@
-"""The floor: servers, the jobs on them, and the line of those that wait, in order of arrival.
+"""The floor: servers, the jobs on them, and the line of those that wait, by priority and order of arrival.
 
 Jobs live in slots of plain arrays. The line is a doubly linked list, so that a job leaves from anywhere in it at once;
 running jobs are in a heap by the time they end. Nothing here knows of policies.
@@ -13,8 +13,17 @@ from numpy.typing import NDArray
 
 from loynes.arrays import Array, Ints
 from loynes.kernels.events.believed import expect_end, expect_no_end
-from loynes.kernels.events.layout import Layout
+from loynes.kernels.events.layout import Layout, Rules
 from loynes.kernels.events.nodes import displace, more_slots, new_nodes, place
+from loynes.kernels.events.sharing import (
+    ahead_of_newcomer,
+    goes_before,
+    hold,
+    new_sharing,
+    note_arrival,
+    note_entry,
+    note_leaving,
+)
 from loynes.kernels.events.uncounted import inlined, uncounted
 
 # Places in Floor.counts. WOKEN: servers were lost or came back, and nobody has been started since. BY_CLASS: whether
@@ -68,6 +77,7 @@ class Floor(NamedTuple):
     room: Ints  # [step, kind]: what it leaves free from that time on
     extreme: Ints  # [2, kind]: needs of the classes that need least and most of all that may come; 0 if not known
     nodes: Any  # Nodes, or the empty tuple where every kind of servers is one pool
+    sharing: Any  # Sharing, or the empty tuple where there are no priorities and no quotas
 
 
 def new_floor(
@@ -77,6 +87,7 @@ def new_floor(
     planned: bool = False,
     extreme: Ints | None = None,
     layout: Layout | None = None,
+    rules: Rules | None = None,
 ) -> Floor:
     """Empty; lines by class are kept for so many classes, and there is room for a timetable if it is planned."""
     counts = np.zeros(COUNTS, np.int64)
@@ -92,7 +103,7 @@ def new_floor(
     extreme = np.zeros((2, len(units)), np.int64) if extreme is None else extreme.copy()
     return Floor(
         jobs, need, units.copy(), units.copy(), counts, alike, np.array([0.0, np.inf]), times, room, extreme,
-        new_nodes(layout, capacity),
+        new_nodes(layout, capacity), new_sharing(rules),
     )  # fmt: skip
 
 
@@ -107,7 +118,7 @@ def larger(floor: Floor) -> Floor:
     wide.jobs["spare"][:capacity] = np.arange(2 * capacity - 1, capacity - 1, -1)
     wide.jobs["spare"][capacity : capacity + spare] = floor.jobs["spare"][:spare]
     wide.counts[SPARE] = capacity + spare
-    return wide._replace(nodes=more_slots(floor.nodes, 2 * capacity))
+    return wide._replace(nodes=more_slots(floor.nodes, 2 * capacity), sharing=floor.sharing)
 
 
 def rebase(floor: Floor, time: float) -> None:
@@ -138,7 +149,9 @@ def admit(floor, demand, job_class, service, guess, number, row):
     job.row = row
     job.place = NOBODY
     job.marked = 0
-    enter_line(floor, slot, floor.counts[TAIL], floor.alike[job_class, 1] if floor.counts[BY_CLASS] else NOBODY)
+    ahead = ahead_of_newcomer(floor.sharing, floor, floor.counts[TAIL], job_class)
+    enter_line(floor, slot, ahead, floor.alike[job_class, 1] if floor.counts[BY_CLASS] else NOBODY)
+    note_arrival(floor.sharing, slot)
     return slot
 
 
@@ -157,6 +170,7 @@ def enter_line(floor, slot, ahead, alike):
     else:
         floor.jobs[behind].before = slot
     floor.counts[LINED] += 1
+    note_entry(floor.sharing, floor, slot)
     if floor.counts[BY_CLASS]:
         _enter_alike(floor, slot, alike)
 
@@ -179,6 +193,7 @@ def _enter_alike(floor, slot, alike):
 
 @inlined
 def leave_line(floor, slot):
+    note_leaving(floor.sharing, floor, slot)
     ahead, behind = floor.jobs[slot].before, floor.jobs[slot].after
     if ahead == NOBODY:
         floor.counts[HEAD] = behind
@@ -219,6 +234,7 @@ def run_where_placed(floor, slot):
     """Let a job run whose tasks have their nodes, where there are nodes."""
     for k in range(floor.free.size):
         floor.free[k] -= floor.need[slot, k]
+    hold(floor.sharing, floor, slot, 1)
     now = floor.clock[0]
     if floor.jobs[slot].started == np.inf:
         floor.jobs[slot].started = now
@@ -240,6 +256,7 @@ def start(floor, slot):
 def stop(floor, slot):
     """Take a job off its servers; what it has had is not lost."""
     displace(floor.nodes, floor, slot)
+    hold(floor.sharing, floor, slot, -1)
     for k in range(floor.free.size):
         floor.free[k] += floor.need[slot, k]
     floor.jobs[slot].left = floor.jobs[slot].end - floor.clock[0]
@@ -270,9 +287,9 @@ def interrupt(floor, slot, in_line):
 
 @uncounted
 def rejoin(floor, slot):
-    """Into the line, in its place by order of arrival."""
+    """Into the line, in its place by priority and order of arrival."""
     ahead, alike, other = NOBODY, NOBODY, floor.counts[HEAD]
-    while other != NOBODY and floor.jobs[other].number < floor.jobs[slot].number:
+    while other != NOBODY and goes_before(floor.sharing, floor, other, slot):
         ahead = other
         if floor.jobs[other].job_class == floor.jobs[slot].job_class:
             alike = other

@@ -33,8 +33,11 @@ from loynes.kernels.events.floor import (
 )
 from loynes.kernels.events.nodes import add_fragmentation, idle_units
 from loynes.kernels.events.policies import Policy
+from loynes.kernels.events.preemption import preempts
+from loynes.kernels.events.sharing import counts_stops
 from loynes.kernels.events.timetable import CHANGED, surprise
 from loynes.kernels.events.uncounted import inlined, uncounted
+from loynes.kernels.events.view import first_in_line
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.tally import BIN_OFFSET, BIN_SHIFT, BINS
 
@@ -210,7 +213,10 @@ def _events(schedule: Any, keeps_place: bool, timetable: bool, wakes: bool) -> A
                     arrivals.row[i],
                 )  # fmt: skip
                 i += 1
-            schedule(floor, option)
+            again = True
+            while again:
+                schedule(floor, option)
+                again = not keeps_place and preempts(floor.sharing, floor)
         return i
 
     return events
@@ -281,15 +287,16 @@ def _add_time(floor, keeps_place, span, time):
         if waiting > 0:
             time[KINDS + 2 * k + 1] += idle_units(floor.nodes, floor, k) * span
     if waiting > 0:
-        add_fragmentation(floor.nodes, floor, floor.counts[HEAD], span, time[KINDS + 2 * floor.free.size :])
+        add_fragmentation(floor.nodes, floor, first_in_line(floor), span, time[KINDS + 2 * floor.free.size :])
 
 
 @inlined
 def _record_job(floor, keeps_place, slot, observed, observations):
     """A job that is observed, or has a row, has ended."""
     response = floor.clock[0] - floor.jobs[slot].arrival
-    wait = response - floor.jobs[slot].service if keeps_place else floor.jobs[slot].started - floor.jobs[slot].arrival
-    if keeps_place and wait < 1e-9 * response:  # rounding, where times are taken apart and put together again
+    stops = keeps_place or counts_stops(floor.sharing)
+    wait = response - floor.jobs[slot].service if stops else floor.jobs[slot].started - floor.jobs[slot].arrival
+    if stops and wait < 1e-9 * response:  # rounding, where times are taken apart and put together again
         wait = 0.0
     row = floor.jobs[slot].row
     if row >= 0:

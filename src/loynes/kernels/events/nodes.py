@@ -11,8 +11,9 @@ other,
 of equals the one with the lowest index. The tasks of a job are alike, so a job fits if and only if the numbers of its
 tasks that single nodes have room for add up to all of them.
 
-Nodes are kept in order of free units, one list of keys for every dominant kind: a node is found by bisection, and moves
-when its units change. For first-fit there are, instead, the most units that any of a block of nodes has free.
+For every dominant kind and every number of units that may be free, the nodes with that many are a set of bits, 64 to a
+word; so are the numbers for which there are any. The next node in order is the next bit. For first-fit there are,
+instead, the most units that any of a block of nodes has free.
 """
 
 from __future__ import annotations
@@ -20,15 +21,19 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from loynes.arrays import Array, Ints
+from loynes.errors import UsageError
 from loynes.kernels.cpu.variants import chosen_by_type
-from loynes.kernels.events.layout import FIRST_FIT, PACK, Layout
+from loynes.kernels.events.layout import FIRST_FIT, PACK, SPREAD, Layout
 from loynes.kernels.events.uncounted import inlined, uncounted
 
-# A key is the free units of a node, and its index in so many bits.
+# A place in the order of nodes: free units, in the kind's smallest, and in so many bits the index.
 BITS = 20
 MASK = (1 << BITS) - 1
+# Words that the sets of nodes may take.
+MOST_WORDS = 1 << 26
 # Nodes whose most free units are kept together.
 BLOCK = 32
 NONE = -1
@@ -44,10 +49,14 @@ class Nodes(NamedTuple):
     free: Ints  # [node, kind], what tasks may take; 0 while the node is away
     held: Ints  # [node, kind], what tasks have
     idle: Ints  # [kind], all that is free
-    away: Ints  # [node], 1 while it takes no tasks
+    away: Ints  # [node], 0 if it is there; else it takes no tasks
     main: Ints  # [class], the kind by which nodes are compared
-    order: Ints  # [kind, node], keys in ascending order; of dominant kinds
-    ordered: Ints  # [kind], 1 if it is one of these
+    ordered: Ints  # [kind], 1 for dominant kinds, unless nodes are compared by their indices
+    grain: Ints  # [kind], the greatest common divisor of all units there are and that tasks need
+    row: Ints  # [kind], where its numbers of units begin below
+    having: NDArray[np.uint64]  # [number of units, word], the nodes with that many free
+    counted: Ints  # [number of units], how many these are
+    numbers: NDArray[np.uint64]  # [kind, word], the numbers for which there are any
     most: Ints  # [block, kind]
     possible: Ints  # [class], 1 if a job would fit were nobody there
     refused: Ints  # [class], how often units had been given back when a job was last found not to fit
@@ -64,6 +73,10 @@ class Nodes(NamedTuple):
     believed: Array  # [place]
     believed_slot: Ints  # [place]
     believed_place: Ints  # [slot]
+    # Announced maintenance: when each node will be away, from and to; infinite where it has fewer times than others.
+    windows: Array  # [node, number, 2]
+    returns: Array  # all times at which one comes back, in order
+    stretch: Array  # [2], from when to when the head of the line is expected to run
 
 
 def new_nodes(layout: Layout | None, slots: int) -> Any:
@@ -77,20 +90,40 @@ def new_nodes(layout: Layout | None, slots: int) -> Any:
     least = np.array([column[column > 0].min(initial=np.iinfo(np.int64).max) for column in need.T], np.int64)
     pieces = int((capacity // least).sum()) + 1
     ordered = np.zeros(kinds, np.int64)
+    grain = np.maximum(np.gcd.reduce(np.concatenate([capacity, need]), axis=0), 1)
     main = np.argmax(need / total, axis=1).astype(np.int64)
     ordered[main] = layout.placement != FIRST_FIT
+    most = np.where(ordered > 0, capacity.max(axis=0) // grain + 1, 0)
+    words, rows = -(-count // 64), int(most.sum())
+    if rows * words > MOST_WORDS:
+        raise UsageError(f"nodes with {rows:,} different numbers of free units are too many: count in larger units")
     links = np.arange(1, pieces + 1)
     links[-1] = NONE
     counts = np.zeros(COUNTS, np.int64)
     nodes = Nodes(
         layout, capacity.copy(), np.zeros_like(capacity), capacity.sum(axis=0), np.zeros(count, np.int64), main,
-        np.zeros((kinds, count), np.int64), ordered, np.zeros((-(-count // BLOCK), kinds), np.int64),
+        ordered, grain, np.cumsum(most) - most, np.zeros((rows, words), np.uint64), np.zeros(rows, np.int64),
+        np.zeros((kinds, int(most.max()) // 64 + 1), np.uint64), np.zeros((-(-count // BLOCK), kinds), np.int64),
         np.zeros(len(need), np.int64), np.full(len(need), NONE), counts, np.full(slots, NONE), links,
         np.zeros(pieces, np.int64), np.zeros(pieces, np.int64), capacity.copy(), np.zeros(count, np.int64),
         np.zeros(slots), np.zeros(slots, np.int64), np.zeros(slots, np.int64),
+        *_no_windows(count), np.zeros(2),
     )  # fmt: skip
     arrange(nodes)
     return nodes
+
+
+def _no_windows(count: int) -> tuple[Array, Array]:
+    return np.zeros((count, 0, 2)), np.zeros(0)
+
+
+def announce(nodes: Nodes, away: list[tuple[float, float, tuple[int, ...]]]) -> Nodes:
+    """The same nodes; they will be away from a time to another, which is known from the beginning."""
+    times = [[(begin, end) for begin, end, who in away if node in who] for node in range(len(nodes.free))]
+    windows = np.full((len(times), max(map(len, times)), 2), np.inf)
+    for node, own in enumerate(times):
+        windows[node, : len(own)] = np.reshape(own, (-1, 2))
+    return nodes._replace(windows=windows, returns=np.unique([end for _, end, _ in away if end < np.inf]))
 
 
 def more_slots(nodes: Any, slots: int) -> Any:
@@ -108,8 +141,10 @@ def arrange(nodes: Nodes) -> None:
     layout, count = nodes.layout, len(nodes.free)
     nodes.free[:] = np.where(nodes.away[:, None] > 0, 0, layout.capacity - nodes.held)
     nodes.idle[:] = nodes.free.sum(axis=0)
-    tie = np.arange(count) if layout.placement == PACK else MASK - np.arange(count)
-    nodes.order[:] = np.sort((nodes.free.T << BITS) + tie, axis=1)
+    nodes.having[:], nodes.counted[:], nodes.numbers[:] = 0, 0, 0
+    for kind in np.flatnonzero(nodes.ordered):
+        for node in range(count):
+            enter_order(nodes, kind, node, nodes.free[node, kind])
     for block in range(len(nodes.most)):
         nodes.most[block] = nodes.free[block * BLOCK : (block + 1) * BLOCK].max(axis=0)
     for c, need in enumerate(layout.task_need):
@@ -155,7 +190,7 @@ def _enough_pooled(nodes, floor, slot):
 
 @can_place.variant(Nodes)
 def _enough_on_nodes(nodes, floor, slot):
-    return has_room(nodes, floor.jobs[slot].job_class)
+    return has_room(nodes, floor.jobs[slot].job_class, floor.clock[0], floor.jobs[slot].guess)
 
 
 @_chosen
@@ -188,7 +223,7 @@ def _place_nowhere(nodes, floor, slot):
 
 @place.variant(Nodes)
 def _place_on_nodes(nodes, floor, slot):
-    put_on_nodes(nodes, slot, floor.jobs[slot].job_class)
+    put_on_nodes(nodes, floor, slot)
 
 
 @_chosen
@@ -204,6 +239,25 @@ def _displace_nothing(nodes, floor, slot):
 @displace.variant(Nodes)
 def _displace_from_nodes(nodes, floor, slot):
     take_off_nodes(nodes, slot, floor.jobs[slot].job_class)
+    nodes.counts[RELEASES] += 1
+
+
+@_chosen
+def lend(nodes, floor, slot, sign):
+    """Let the units of a running job's tasks be free for a moment, or take them again (-1)."""
+
+
+@lend.variant(type(None))
+def _lend_nothing(nodes, floor, slot, sign):
+    pass
+
+
+@lend.variant(Nodes)
+def _lend_nodes(nodes, floor, slot, sign):
+    piece, c = nodes.piece[slot], floor.jobs[slot].job_class
+    while piece != NONE:
+        move_units(nodes, nodes.piece_node[piece], c, -sign * nodes.piece_tasks[piece])
+        piece = nodes.next_piece[piece]
     nodes.counts[RELEASES] += 1
 
 
@@ -226,18 +280,24 @@ def _add_fragmentation_of_nodes(nodes, floor, head, span, time):
         head = floor.jobs[head].after
     if head == NONE:
         return
-    c, enough = floor.jobs[head].job_class, True
+    enough = True
     for k in range(nodes.idle.size):
         enough &= floor.need[head, k] <= nodes.idle[k]
-    if enough and not has_room(nodes, c):
+    if enough and not has_room(nodes, floor.jobs[head].job_class, floor.clock[0], floor.jobs[head].guess):
         for k in range(nodes.idle.size):
             time[k] += nodes.idle[k] * span
 
 
 @inlined
-def tasks_in(nodes, units, node, c):
-    """How many tasks of a job of a class a node has room for, where so many `units`: [node, kind] are free."""
+def tasks_in(nodes, units, node, c, since, until):
+    """How many tasks of a job of a class a node has room for, where so many `units`: [node, kind] are free.
+
+    It has none for a job that is believed to run from then to then if it will be away for a part of that time.
+    """
     layout = nodes.layout
+    for i in range(nodes.windows.shape[1]):
+        if since < nodes.windows[node, i, 1] and until > nodes.windows[node, i, 0]:
+            return 0
     if layout.allowed[c, layout.group[node]] == 0:
         return 0
     most = layout.tasks[c]
@@ -251,8 +311,9 @@ def tasks_in(nodes, units, node, c):
 
 
 @uncounted
-def has_room(nodes, c):
+def has_room(nodes, c, now, length):
     """Whether a job of a class fits; units that are taken later only make it less."""
+    announced = nodes.windows.shape[1] > 0
     if nodes.refused[c] == nodes.counts[RELEASES]:
         return False
     layout = nodes.layout
@@ -263,22 +324,23 @@ def has_room(nodes, c):
             return False
     at = first_node(nodes, c)
     while left > 0 and at != NONE:
-        left -= tasks_in(nodes, nodes.free, node_at(nodes, c, at), c)
+        left -= tasks_in(nodes, nodes.free, node_at(nodes, c, at), c, now, now + length)
         at = next_node(nodes, c, at)
-    if left > 0:
+    if left > 0 and not announced:  # else it depends on how long a job takes, too
         nodes.refused[c] = nodes.counts[RELEASES]
     return left <= 0
 
 
 @uncounted
-def put_on_nodes(nodes, slot, c):
-    layout = nodes.layout
+def put_on_nodes(nodes, floor, slot):
+    layout, c, now = nodes.layout, floor.jobs[slot].job_class, floor.clock[0]
+    until = now + floor.jobs[slot].guess
     left, at = layout.tasks[c], first_node(nodes, c)
-    if layout.placement == PACK or layout.placement == FIRST_FIT or left == 1:
+    if layout.placement != SPREAD or left == 1:
         # The node that was best still is until it is full, so nodes are filled one after the other.
         while left > 0:
             node = node_at(nodes, c, at)
-            count = min(tasks_in(nodes, nodes.free, node, c), left)
+            count = min(tasks_in(nodes, nodes.free, node, c, now, until), left)
             if count > 0:
                 _add_piece(nodes, slot, node, count)
                 left -= count
@@ -292,7 +354,9 @@ def put_on_nodes(nodes, slot, c):
         node = node_at(nodes, c, at)
         piece = _piece_on(nodes, slot, node)
         here = 0 if piece == NONE else nodes.piece_tasks[piece]
-        if tasks_in(nodes, nodes.free, node, c) > 0 and (layout.per_node[c] == 0 or here < layout.per_node[c]):
+        if tasks_in(nodes, nodes.free, node, c, now, until) > 0 and (
+            layout.per_node[c] == 0 or here < layout.per_node[c]
+        ):
             if piece == NONE:
                 _add_piece(nodes, slot, node, 1)
             else:
@@ -329,7 +393,8 @@ def move_units(nodes, node, c, tasks):
             nodes.free[node, k] = before - units
             nodes.idle[k] -= units
             if nodes.ordered[k]:
-                _reorder(nodes, k, node, before, before - units)
+                leave_order(nodes, k, node, before)
+                enter_order(nodes, k, node, before - units)
             elif nodes.layout.placement == FIRST_FIT:
                 _bound(nodes, k, node, before)
 
@@ -352,29 +417,53 @@ def _piece_on(nodes, slot, node):
     return piece
 
 
-# Nodes in the order in which tasks of a class are put on them: a place `at` in the order of keys, or an index.
+# Nodes in the order in which tasks of a class are put on them: a place `at` in that order, or NONE.
 
 
 @uncounted
 def first_node(nodes, c):
+    kind = nodes.main[c]
     if nodes.layout.placement == FIRST_FIT:
         return next_node(nodes, c, NONE)
-    kind, count = nodes.main[c], nodes.away.size
-    need = nodes.layout.task_need[c, kind]
+    least = nodes.layout.task_need[c, kind] // nodes.grain[kind]
     if nodes.layout.placement == PACK:
-        at = _place_of(nodes, kind, need << BITS)
-        return at if at < count else NONE
-    return count - 1 if nodes.order[kind, count - 1] >> BITS >= need else NONE
+        return _from(nodes, kind, next_bit(nodes.numbers[kind], least), 0)
+    number = last_bit(nodes.numbers[kind])
+    return _from(nodes, kind, number, 0) if number >= least else NONE
 
 
 @uncounted
 def next_node(nodes, c, at):
+    kind = nodes.main[c]
+    if nodes.layout.placement == FIRST_FIT:
+        return _next_index(nodes, c, at)
+    number, node = at >> BITS, (at & MASK) + 1
+    following = _from(nodes, kind, number, node)
+    if following != NONE:
+        return following
+    if nodes.layout.placement == PACK:
+        return _from(nodes, kind, next_bit(nodes.numbers[kind], number + 1), 0)
+    least, number = nodes.layout.task_need[c, kind] // nodes.grain[kind], number - 1
+    while number >= least:
+        if nodes.counted[nodes.row[kind] + number] > 0:
+            return _from(nodes, kind, number, 0)
+        number -= 1
+    return NONE
+
+
+@uncounted
+def _from(nodes, kind, number, node):
+    """The place of the first node from one on with a number of units, or NONE."""
+    if number == NONE:
+        return NONE
+    node = next_bit(nodes.having[nodes.row[kind] + number], node)
+    return NONE if node == NONE else (number << BITS) + node
+
+
+@uncounted
+def _next_index(nodes, c, at):
     count, kind = nodes.away.size, nodes.main[c]
     need = nodes.layout.task_need[c, kind]
-    if nodes.layout.placement == PACK:
-        return at + 1 if at + 1 < count else NONE
-    if nodes.layout.placement != FIRST_FIT:
-        return at - 1 if at > 0 and nodes.order[kind, at - 1] >> BITS >= need else NONE
     at += 1
     while at < count:
         if at % BLOCK == 0 and nodes.most[at // BLOCK, kind] < need:
@@ -388,38 +477,62 @@ def next_node(nodes, c, at):
 
 @inlined
 def node_at(nodes, c, at):
-    placement = nodes.layout.placement
-    if placement == FIRST_FIT:
-        return at
-    node = nodes.order[nodes.main[c], at] & MASK
-    return node if placement == PACK else MASK - node
+    return at & MASK
+
+
+@inlined
+def lowest(word):
+    """The place of the lowest bit of a word that is not 0: a power of two has no other bits but its exponent."""
+    return (np.float64(word & (~word + np.uint64(1))).view(np.int64) >> 52) - 1023
 
 
 @uncounted
-def _place_of(nodes, kind, key):
-    """The first place in the order whose key is at least that one."""
-    low, high = 0, nodes.away.size
-    while low < high:
-        middle = (low + high) >> 1
-        if nodes.order[kind, middle] < key:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@uncounted
-def _reorder(nodes, kind, node, before, after):
-    tie = node if nodes.layout.placement == PACK else MASK - node
-    at, key = _place_of(nodes, kind, (before << BITS) + tie), (after << BITS) + tie
-    last = nodes.away.size - 1
-    while at < last and nodes.order[kind, at + 1] < key:
-        nodes.order[kind, at] = nodes.order[kind, at + 1]
+def next_bit(words, first):
+    """The first bit from a place on, or NONE."""
+    at = first >> 6
+    if at >= words.size:
+        return NONE
+    word = words[at] >> np.uint64(first & 63) << np.uint64(first & 63)
+    while word == np.uint64(0):
         at += 1
-    while at > 0 and nodes.order[kind, at - 1] > key:
-        nodes.order[kind, at] = nodes.order[kind, at - 1]
+        if at == words.size:
+            return NONE
+        word = words[at]
+    return (at << 6) + lowest(word)
+
+
+@uncounted
+def last_bit(words):
+    """The last bit; there is one."""
+    at = words.size - 1
+    while words[at] == np.uint64(0):
         at -= 1
-    nodes.order[kind, at] = key
+    place, word = 0, words[at]
+    for step in (32, 16, 8, 4, 2, 1):
+        if word >> np.uint64(step) != np.uint64(0):
+            word >>= np.uint64(step)
+            place += step
+    return (at << 6) + place
+
+
+@uncounted
+def enter_order(nodes, kind, node, free):
+    """Put a node among those that have so many units free."""
+    number = free // nodes.grain[kind]
+    row = nodes.row[kind] + number
+    nodes.having[row, node >> 6] |= np.uint64(1) << np.uint64(node & 63)
+    nodes.counted[row] += 1
+    nodes.numbers[kind, number >> 6] |= np.uint64(1) << np.uint64(number & 63)
+
+
+@uncounted
+def leave_order(nodes, kind, node, free):
+    number = free // nodes.grain[kind]
+    row = nodes.row[kind] + number
+    nodes.having[row, node >> 6] ^= np.uint64(1) << np.uint64(node & 63)
+    nodes.counted[row] -= 1
+    if nodes.counted[row] == 0:
+        nodes.numbers[kind, number >> 6] ^= np.uint64(1) << np.uint64(number & 63)
 
 
 @uncounted

@@ -12,6 +12,7 @@ from loynes.arrays import Array, Ints
 from loynes.kernels.cpu.engine import PIECES, Piece
 from loynes.kernels.engine import Task
 from loynes.kernels.events.engine import run_classes
+from loynes.kernels.events.layout import Layout, Rules
 from loynes.kernels.events.loop import KINDS, PRESENT, SPAN, WAITING, loop_of
 from loynes.kernels.events.policies import Policy
 from loynes.traces.resampling import DAY, Days, resample
@@ -21,7 +22,8 @@ from loynes.traces.resampling import DAY, Days, resample
 # and other percentiles, of waits and of responses.
 COUNT, WAIT, RESPONSE, NONE, SLOWDOWN, EXCEEDS = 0, 1, 7, 13, 14, 15
 RANKS = (0.50, 0.90, 0.95, 0.99)
-# Columns of time averages: jobs waiting and present; then busy and lost servers of every kind.
+# Columns of time averages: jobs waiting and present; then busy and lost servers of every kind; and where there are
+# nodes, those of every kind that idle because no node has enough together.
 LINE, THERE, BUSY = range(3)
 # An event, and what is drawn and observed for it, to an order.
 JOB_SECONDS = 2e-6
@@ -59,6 +61,8 @@ class Recorded(Task):
     groups_observed: int = 1
     exceeds: tuple[float, ...] = ()
     quantiles: tuple[float, ...] = ()
+    layout: Layout | None = None
+    rules: Rules | None = None
 
     by_rows: ClassVar[bool] = True
 
@@ -83,7 +87,12 @@ class Recorded(Task):
     def new_state(self) -> RecordedState:
         columns = EXCEEDS + len(self.exceeds) + 2 * len(self.quantiles)
         waits = np.full((self.rows, 1 + self.groups_observed, columns), np.nan)
-        return RecordedState(waits, np.full((self.rows, BUSY + 2 * len(self.units)), np.nan))
+        return RecordedState(waits, np.full((self.rows, self._columns), np.nan))
+
+    @property
+    def _columns(self) -> int:
+        """Of time averages."""
+        return BUSY + (2 if self.layout is None else 3) * len(self.units)
 
     def run_row(self, number: int) -> tuple[Array, Array]:
         """What is observed of one resample: of groups of jobs, and over time."""
@@ -93,9 +102,9 @@ class Recorded(Task):
         end = float(when[-1]) if number <= 0 else DAY * self.days.length
         times, sums = run_classes(
             self.units, when, log.job_class[index], log.demand, service, log.guess[index], self.policy, self.option,
-            np.array([0.0, max(end, 1e-9)]),
+            np.array([0.0, max(end, 1e-9)]), self.layout, self.rules,
         )  # fmt: skip
-        time = np.full(BUSY + 2 * len(self.units), np.nan)
+        time = np.full(self._columns, np.nan)
         time[LINE], time[THERE] = sums[0, WAITING], sums[0, PRESENT]
         time[BUSY:] = sums[0, KINDS:]
         group = log.group[index]

@@ -5,25 +5,26 @@ A job is known by its slot, a number; NOBODY is the slot of no job, and none of 
 
 from loynes.kernels.events.floor import HEAD, LINED, MEMORY, RUNNING, TAIL
 from loynes.kernels.events.nodes import can_place, idle_units, would_fit_empty
+from loynes.kernels.events.sharing import from_here, goes_before, newest_in_line, unless_held_back, within_quota
 from loynes.kernels.events.uncounted import inlined, uncounted
 
 
 @inlined
 def first_in_line(floor):
-    """The job that has waited longest, or NOBODY."""
-    return floor.counts[HEAD]
+    """The job that has waited longest, or NOBODY; of those with the highest priority, and not held back by a quota."""
+    return from_here(floor.sharing, floor, floor.counts[HEAD])
 
 
 @inlined
 def next_in_line(floor, slot):
     """The job behind another in line, or NOBODY. A job that has been started has none: ask before."""
-    return floor.jobs[slot].after
+    return from_here(floor.sharing, floor, floor.jobs[slot].after)
 
 
 @inlined
 def last_in_line(floor):
-    """The job that came last of those in line, or NOBODY."""
-    return floor.counts[TAIL]
+    """The job that came last of those in line, or NOBODY; where there are priorities, if that is still in line."""
+    return newest_in_line(floor.sharing, floor.counts[TAIL])
 
 
 @inlined
@@ -41,13 +42,13 @@ def classes(floor):
 @inlined
 def first_of_class(floor, c):
     """The first in line of a class, or NOBODY. All of a class need the same, so the others fit only if it does."""
-    return floor.alike[c, 0]
+    return unless_held_back(floor.sharing, floor, floor.alike[c, 0])
 
 
 @inlined
 def came_before(floor, slot, other):
-    """Whether a job arrived before another."""
-    return floor.jobs[slot].number < floor.jobs[other].number
+    """Whether a job arrived before another, or has a higher priority."""
+    return goes_before(floor.sharing, floor, slot, other)
 
 
 @inlined
@@ -128,7 +129,7 @@ def is_largest(floor, slot):
 @inlined
 def fits(floor, slot):
     """Whether enough servers of every kind are free; where there are nodes, enough together for each of its tasks."""
-    return can_place(floor.nodes, floor, slot)
+    return within_quota(floor.sharing, floor, slot) and can_place(floor.nodes, floor, slot)
 
 
 @uncounted

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 from loynes.errors import UnstableError, UsageError
 from loynes.execution.context import Context
 from loynes.model import Model, load
+from loynes.model.nodes import entry_name, fits_on
+from loynes.model.sizes import by_kind
 from loynes.questions.answering.limits import limit_of
 from loynes.questions.answering.orders import Order
-from loynes.questions.answering.thresholds import OF_TIME, sampled_threshold
+from loynes.questions.answering.thresholds import OF_TIME, sampled_threshold, stated_rate
 
 if TYPE_CHECKING:
     from loynes.questions.plan import AskPlan
@@ -64,6 +66,8 @@ def axis_of(question: AskPlan, order: Order | None, context: Context) -> Axis:
             vary, None, lambda k: round((highest - k) * step, 12), lambda rate: (model, rate), highest - 1, why,
             f"rate {step:g}", resolution,
         )  # fmt: skip
+    if model.nodes is not None:
+        return _of_nodes(model, vary, rate, most)
     kinds = list(model.resources or ())
     possible = [f"resources.{kind}" for kind in kinds] if kinds else ["servers"]
     if vary not in possible:
@@ -89,6 +93,36 @@ def axis_of(question: AskPlan, order: Order | None, context: Context) -> Axis:
     return Axis(
         vary, rate, lambda k: float(least + k), lambda value: (load(model, [f"{vary}={int(value)}"]), chosen),
         limit - least, why, f"{limit} {kind}",
+    )  # fmt: skip
+
+
+def _of_nodes(model: Model, vary: str, rate: float | None, most: float | None) -> Axis:
+    """How many nodes there are of an entry."""
+    nodes = model.nodes or ()
+    possible = ["nodes"] if len(nodes) == 1 else [f"nodes.{entry_name(model, n)}" for n in range(len(nodes))]
+    if vary not in possible:
+        raise UsageError(f"vary {vary!r}: must be one of {', '.join([*possible, 'rate'])}")
+    rate = stated_rate(model, rate)
+    place = possible.index(vary)
+    limit = int(most) if most is not None else MOST_TIMES * nodes[place].count
+    others = tuple(one.count for one in nodes)
+    has = model.in_units(by_kind(nodes[place].has, model.kinds))
+    why = ""
+    for count in range(1, limit + 1):
+        counts = (*others[:place], count, *others[place + 1 :])
+        units = [n + (count - others[place]) * each for n, each in zip(model.units, has, strict=True)]
+        full = [kind for kind, n, work in zip(model.kinds, units, model.works, strict=True) if rate * work >= n]
+        stuck = [c.label for c in model.classes if not fits_on(model, c, counts)]
+        if not full and not stuck:
+            break
+        why = f"a job of {stuck[0]} needs more" if stuck else f"more {full[0]} than there are would be busy"
+    else:
+        raise UsageError(f"vary {vary}: not even {limit} would do: {why}")
+    least, chosen = count, rate
+    return Axis(
+        vary, rate, lambda k: float(least + k),
+        lambda value: (load(model, [f"nodes[{place}].count={int(value)}"]), chosen), limit - least,
+        why or "a cluster has nodes", f"{limit} nodes",
     )  # fmt: skip
 
 

@@ -292,7 +292,11 @@ class LongChains(Evaluating):
 
     def _observed(self, stride: int, tally: Tally, skipped: int, regression: Regression) -> dict[str, Any]:
         """What was observed, and how many times less variance the mean wait has by so many controls."""
-        found = {"burn_in": skipped, "observed_arrivals": int(tally.looks.sum()), "observed_every": stride}
+        found: dict[str, Any] = {
+            "burn_in": skipped,
+            "observed_arrivals": int(tally.looks.sum()),
+            "observed_every": stride,
+        }
         if regression.controls:
             reduction = regression.reduction(from_chains.mean_waits(tally, self.needs))
             found |= {"controls": regression.controls, "variance_reduction": reduction}

@@ -89,7 +89,7 @@ def beside(
     numbers = np.arange(len(replicas))
     others, _ = run_until(replace(events, layout=None, replicas=numbers), context.engine)
     count = len(others)
-    wait = mean_wait(others, confidence) if count > 1 else None
+    wait = mean_wait(others, confidence).within(0.0, np.inf) if count > 1 else None
     certified, source = _exact_wait(model, rate) if order.policy == "fcfs" and not model.has_rules else (None, "")
     return Pooled(
         wait=wait,

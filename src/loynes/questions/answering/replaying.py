@@ -18,13 +18,15 @@ from loynes.estimators.measures import ALL_JOBS, Resource, Waits, Wanted
 from loynes.estimators.tails import grid_to, longest_of
 from loynes.kernels.cpu.replay import cheaper_as_runs
 from loynes.kernels.cpu.stretches import run_replay
-from loynes.kernels.events.engine import run_jobs
+from loynes.kernels.events.engine import run_classes, run_jobs
 from loynes.kernels.events.loop import KINDS, WAITING
-from loynes.model.cluster import MOST_SERVERS
+from loynes.model.sizes import MOST_SERVERS
+from loynes.questions.answering.log_nodes import PlacedJobs
 from loynes.questions.answering.orders import Order
 from loynes.results.records.replay import Log, Recorded, Replay, ReplayedClass, Series
+from loynes.results.records.simulation import Pooled
 from loynes.results.tails import Tails
-from loynes.traces.trace import TOO_LARGE, Trace
+from loynes.traces.trace import TOO_LARGE, Trace, work_of
 from loynes.traces.units import unit_named
 
 # Beyond so many needs, classes are powers of two; beyond so many values of a label, the rest is one class.
@@ -44,9 +46,13 @@ def replay_trace(
     inflation: float | None,
     servers: int,
     wanted: Wanted,
+    on_nodes: tuple[PlacedJobs, dict[str, object]] | None = None,
 ) -> Replay:
-    """Exact figures of recorded jobs, all of which fit, on so many servers, or so much of every resource."""
-    scarce = max(units, key=lambda name: float(jobs.demand[name] @ jobs.service) / units[name], default="")
+    """Exact figures of recorded jobs, all of which fit, on so many servers, or so much of every resource.
+
+    on_nodes: the same jobs as tasks that run on nodes, and these in words.
+    """
+    scarce = max(units, key=lambda name: work_of(jobs.demand[name], jobs.service) / units[name], default="")
     if scarce:
         # Tables that have room for one resource show the one that is used most.
         jobs, servers = replace(jobs, need=jobs.demand[scarce], unit=unit_named(scarce)), units[scarce]
@@ -55,7 +61,8 @@ def replay_trace(
         replayed, believed = _in_turn(jobs, servers, windows), None
     else:
         guess, believed = guesses_of(jobs, order, inflation)
-        replayed = _by_events(jobs, units or {"": servers}, windows, order, guess, scarce)
+        placed = None if on_nodes is None else on_nodes[0]
+        replayed = _by_events(jobs, units or {"": servers}, windows, order, guess, scarce, placed)
     edges, wait = replayed.edges, replayed.wait
     response, span = wait + jobs.service, float(edges[-1])
     series = (edges[:-1], edges[1:], replayed.busy, replayed.busy / servers, replayed.lost, replayed.waiting)
@@ -76,6 +83,13 @@ def replay_trace(
     if units:
         system = replace(system, resources=_resources(jobs, units, span, replayed.losses))
         details = details | {"resources": units}
+    pooled = None
+    if on_nodes is not None:
+        details = details | on_nodes[1] | {"tasks": on_nodes[0].assumption}
+        fragmentation = {name: Estimate.exact(one / span) for name, one in replayed.fragmented.items()}
+        system = replace(system, fragmentation=fragmentation)
+        other = Estimate.exact(float(_by_events(jobs, units, 1, order, guess, scarce).wait.mean()))
+        pooled = Pooled(other, Estimate.exact(float(wait.mean()) - other.estimate))
     elif jobs.unit not in ("servers", "cpus"):
         details = details | {"unit": jobs.unit}
     return Replay(
@@ -102,6 +116,7 @@ def replay_trace(
         warnings=log_warnings(jobs, units or {"servers": servers}, jobs.skipped.get(TOO_LARGE, 0))
         + (() if units else order.rule.warnings(_distinct(jobs.need)[0].tolist(), servers)),
         each=each,
+        pooled=pooled,
         tails=_tails(seen, grid),
         recorded_tails=_tails(recorded, grid),
     )
@@ -111,7 +126,7 @@ def _resources(jobs: Trace, units: dict[str, int], span: float, losses: dict[str
     """Time averages of every resource."""
     found = {}
     for name, count in units.items():
-        busy = float(jobs.demand[name] @ jobs.service) / span
+        busy = work_of(jobs.demand[name], jobs.service) / span
         figures = (busy, busy / count, count - busy, losses[name] / span)
         found[name] = Resource(*map(Estimate.exact, figures))
     return found
@@ -129,6 +144,7 @@ class Replayed:
     waiting: Array
     kernel: str
     losses: dict[str, float] = field(default_factory=dict)  # unit time, by resource
+    fragmented: dict[str, float] = field(default_factory=dict)  # the part of it that is enough, but not on one node
 
 
 def _in_turn(jobs: Trace, servers: int, windows: int) -> Replayed:
@@ -144,19 +160,30 @@ def _in_turn(jobs: Trace, servers: int, windows: int) -> Replayed:
     return Replayed(run.wait, float(run.loss.sum()), edges, busy, lost / np.diff(edges), waiting, kernel)
 
 
-def _by_events(jobs: Trace, units: dict[str, int], windows: int, order: Order, guess: Array, scarce: str) -> Replayed:
+def _by_events(
+    jobs: Trace, units: dict[str, int], windows: int, order: Order, guess: Array, scarce: str,
+    on: PlacedJobs | None = None,
+) -> Replayed:  # fmt: skip
     """Any policy; what is lost is what idles while somebody waits. The figures are those of the scarce resource."""
     need = np.array([jobs.demand[name] for name in units]).T if scarce else jobs.need[:, None]
     count = np.array(list(units.values()))
-    task = (count, jobs.submit, need, jobs.service, order.rule, order.option, guess)
-    times, _ = run_jobs(*task)
+
+    def run(edges: Array | None) -> tuple[Array, Array]:
+        if on is None:
+            return run_jobs(count, jobs.submit, need, jobs.service, order.rule, order.option, guess, edges)
+        return run_classes(
+            count, jobs.submit, on.job_class, on.demand, jobs.service, guess, order.rule, order.option, edges, on.layout
+        )
+
+    times, _ = run(None)
     edges = np.linspace(0.0, float((jobs.submit + times[:, 1]).max()), windows + 1)
-    _, sums = run_jobs(*task, edges)
+    _, sums = run(edges)
     mean = sums / np.diff(edges)[:, None]
     lost = {name: KINDS + 2 * k + 1 for k, name in enumerate(units)}
     losses = {name: float(sums[:, column].sum()) for name, column in lost.items()}
     columns = (mean[:, lost[scarce] - 1], mean[:, lost[scarce]], mean[:, WAITING])
-    return Replayed(times[:, 0], losses[scarce], edges, *columns, "events", losses)
+    more = {name: float(sums[:, KINDS + 2 * len(units) + k].sum()) for k, name in enumerate(units)} if on else {}
+    return Replayed(times[:, 0], losses[scarce], edges, *columns, "events", losses, more)
 
 
 def guesses_of(jobs: Trace, order: Order, inflation: float | None) -> tuple[Array, str | None]:
@@ -250,7 +277,7 @@ def _tails(seen: dict[str | None, Seen | None], grid: tuple[float, ...]) -> Tail
 
 
 def _recorded(count: int, seen: dict[str | None, Seen | None]) -> Recorded | None:
-    spreads = {name: one and one.spread for name, one in seen.items()}
+    spreads = {name: None if one is None else one.spread for name, one in seen.items()}
     overall = spreads[ALL]
     if overall is None:
         return None
@@ -264,7 +291,7 @@ def log_warnings(trace: Trace, units: dict[str, int], large: int, times: float =
         there = ", ".join(f"{count} {unit_named(name)}" for name, count in units.items())
         texts.append(f"{large} jobs need more than {there} and were left out, with the waits they would cause")
     for name, count in units.items():
-        one = float(trace.demand[name] @ trace.service) if name in trace.demand and name != "servers" else trace.work
+        one = work_of(trace.demand[name], trace.service) if name in trace.demand and name != "servers" else trace.work
         work = times * one
         if work > count * trace.span > 0:
             offered = f"{work / trace.span:.6g} {unit_named(name)}"

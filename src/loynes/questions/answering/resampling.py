@@ -36,7 +36,7 @@ from loynes.traces.changes import Changes, changed
 from loynes.traces.jobs import NEEDS_NONE
 from loynes.traces.resampling import Days, days_of, same_days
 from loynes.traces.sessions import sessions_of
-from loynes.traces.trace import Trace, rows_of
+from loynes.traces.trace import Trace, rows_of, work_of
 from loynes.traces.units import unit_named
 
 Cases = TypeVar("Cases", bound=LogCases)
@@ -126,7 +126,7 @@ class LogRunner:
         recorded = recorded.select(needed, NEEDS_NONE)
         if not recorded.jobs:
             raise TraceError(f"{recorded.source}: no job needs any of these resources")
-        scarce = max(units, key=lambda name: float(recorded.demand[name] @ recorded.service) / units[name])
+        scarce = max(units, key=lambda name: work_of(recorded.demand[name], recorded.service) / units[name])
         return replace(recorded, need=recorded.demand[scarce], unit=unit_named(scarce))
 
     @property
@@ -223,7 +223,7 @@ class LogRunner:
         log, _ = changed(self.recorded, self.question.changes, self.names, self._group)
         span = max(float(log.submit[-1] - log.submit[0]), 1.0)
         need = self.demand(log)[:, self.kinds.index(name) if name else 0]
-        return self.question.scale * float(need @ log.service), span, int(need.max())
+        return self.question.scale * work_of(need, log.service), span, int(need.max())
 
     def probability_at_most(self, outcome: Outcome, objective: Objective, times: float = 1.0) -> float:
         """That an objective's quantity is at most its bound in the long run, given the log (or one times as long)."""

@@ -6,7 +6,8 @@ import math
 
 from loynes.kernels.events.changes import Changes, ServerChange
 from loynes.model import Model
-from loynes.model.scenario import Change
+from loynes.model.nodes import entry_name
+from loynes.model.scenario import Change, change_in_units
 
 
 def changes_of(model: Model) -> Changes:
@@ -14,18 +15,56 @@ def changes_of(model: Model) -> Changes:
     scenario = model.scenario or ()
     edges = sorted({0.0} | {t for c in scenario for t in (c.since, c.until) if t is not None})
     factors = [math.prod(c.rate_factor for c in scenario if c.since <= t and not _over(c, t)) for t in edges]
+    of_servers = _of_nodes(model) if model.nodes is not None else _of_servers(model)
+    if all(factor == 1.0 for factor in factors):
+        return Changes(of_servers=of_servers)
+    return Changes(tuple(edges), tuple(factors), of_servers)
+
+
+def _of_servers(model: Model) -> tuple[ServerChange, ...]:
     moves = []
-    for change in scenario:
-        lost = change.lost_of(model.kinds, model.units)
+    for change in model.scenario or ():
+        lost = change_in_units(model, change)
         if any(lost):
             moves.append((change.since, lost, change.how == "failed"))
             if change.until is not None:
                 moves.append((change.until, tuple(-n for n in lost), False))
     moves.sort(key=lambda one: (one[0], one[1]))  # at the same time, who comes back comes first
-    of_servers = tuple(ServerChange(*one, number) for number, one in enumerate(moves))
-    if all(factor == 1.0 for factor in factors):
-        return Changes(of_servers=of_servers)
-    return Changes(tuple(edges), tuple(factors), of_servers)
+    return tuple(ServerChange(*one, number) for number, one in enumerate(moves))
+
+
+def _of_nodes(model: Model) -> tuple[ServerChange, ...]:
+    """Whole nodes go. Of an entry those are taken that lie evenly apart among the ones that are still there."""
+    nodes = model.nodes or ()
+    names = tuple(entry_name(model, place) for place in range(len(nodes)))
+    counts = tuple(one.count for one in nodes)
+    first = [sum(counts[:place]) for place in range(len(counts))]
+    there = [list(range(start, start + count)) for start, count in zip(first, counts, strict=True)]
+    # At the same time, who comes back comes first.
+    edges = [(c.until, 0, c) for c in model.scenario or () if c.until is not None]
+    edges += [(c.since, 1, c) for c in model.scenario or ()]
+    gone: dict[int, list[list[int]]] = {}
+    found: list[ServerChange] = []
+    for time, begins, change in sorted(edges, key=lambda edge: edge[:2]):
+        if begins:
+            taken = [_apart(some, n) for some, n in zip(there, change.nodes_lost_of(names, counts), strict=True)]
+            gone[id(change)] = taken
+            there = [[one for one in some if one not in out] for some, out in zip(there, taken, strict=True)]
+        else:
+            taken = gone.pop(id(change))
+            there = [sorted([*some, *out]) for some, out in zip(there, taken, strict=True)]
+        moved = tuple(one for out in taken for one in out)
+        if moved:
+            lost, back = (moved, ()) if begins else ((), moved)
+            at_once = bool(begins) and change.how == "failed"
+            announced = bool(change.announced)
+            found.append(ServerChange(time, (0,) * len(model.kinds), at_once, len(found), lost, back, announced))
+    return tuple(found)
+
+
+def _apart(places: list[int], count: int) -> list[int]:
+    """So many of these, evenly apart."""
+    return [places[(2 * k + 1) * len(places) // (2 * count)] for k in range(count)]
 
 
 def _over(change: Change, time: float) -> bool:

@@ -28,6 +28,7 @@ from loynes.estimators.measures import ALL_JOBS, NOTHING_MORE, Measures, Waits, 
 from loynes.execution.context import Context
 from loynes.execution.deadline import Stopped
 from loynes.execution.steps import Steps
+from loynes.kernels.events.changes import Changes
 from loynes.kernels.events.engine import ReplicaRecord
 from loynes.kernels.events.loop import SPAN, WAITING
 from loynes.model import Model
@@ -48,8 +49,14 @@ APART, LEAST_LONGER, MOST_LONGER = 2.0, 2.0, 16.0
 GROWS, SPREAD = 0.8, 4.0
 # Jobs in line that make a job take about twice as long, for policies that look through it.
 LOOKS = 100.0
+# On nodes the loaded start is a burst: so many times the jobs that run at once without waits, and some; within such a
+# part of a mean service.
+BURST, BURST_LEAST, BURST_WITHIN = 4.0, 200, 1e-6
 # A line longer than this is not waited for.
 MOST_PRESENT = 1 << 17
+# Nearer to the threshold of first come, first served its stationary states take too long to sample, as they do where a
+# certificate takes blocks of more jobs than this.
+NEAR, LONGEST_BLOCK = 0.95, 4096
 # Of the time that is left, what the loaded start may take.
 OF_START = 0.3
 # Of a mean service, the wait whose precision is good enough for a smaller one.
@@ -187,16 +194,23 @@ class _Runs:
         self, model: Model, rate: float, order: Order, threshold: Estimate, pairs: int, seed: int, context: Context
     ) -> None:
         self.pairs, self._context, self._steps = pairs, context, Steps(context)
+        self._name, self._burst = order.policy, None
+        most = max(MOST_PRESENT, 1 << (4 * model.servers).bit_length())
+        if model.nodes is not None:
+            # No sample says which nodes are busy: a burst loads them.
+            count = BURST_LEAST + int(BURST * rate * model.mean_service)
+            self.start = f"with about {count} jobs at once"
+            self._task = event_task(model, rate, order, seed=seed, replicas=np.arange(pairs), limit=most)
+            self._burst = _burst_of(count, rate, model.mean_service)
+            return
         begun, self.start = _loaded(model, rate, threshold, pairs, seed, context)
         # Rows that follow each other are a pair: where time is up, whole pairs are done. Nothing is before job 0 from
         # empty; said as a history of no jobs, so that all jobs come at the same times as after one.
         history = np.zeros(2 * pairs, np.int64)
         history[1::2] = begun.length
-        self._name = order.policy
         self._task = event_task(
-            model, rate, order, seed=seed, replicas=np.repeat(np.arange(pairs), 2), history=history,
-            limit=max(MOST_PRESENT, 1 << (4 * model.servers).bit_length()),
-        )  # fmt: skip
+            model, rate, order, seed=seed, replicas=np.repeat(np.arange(pairs), 2), history=history, limit=most
+        )
 
     def run(self, length: int, burn_in: int, before: list[_Round], *, further: bool) -> tuple[_Round | None, str]:
         """Runs of a length, and what ended them too early; None where what was known before is better.
@@ -205,7 +219,14 @@ class _Runs:
         """
         part = self._steps.next(1.0, 4.0 if further else 0.0, f"{self._name}, {length} jobs a run")
         task = replace(self._task, burn_in=burn_in, jobs_observed=length)
-        records, stopped = run_until(task, self._context.watched_by(part).engine)
+        if self._burst is None:
+            records, stopped = run_until(task, self._context.watched_by(part).engine)
+        else:
+            engine = self._context.watched_by(part).engine
+            empty, stopped = run_until(task, engine)
+            loaded, late = run_until(replace(task, changes=self._burst), engine) if not stopped else ([], False)
+            records = [one for pair in zip(empty, loaded, strict=False) for one in pair]
+            stopped = stopped or late
         whole = len(records) // 2
         by = ended_by(self._context.deadline) if stopped else ""
         if stopped and whole < (self.pairs // 2 if before else 2):
@@ -213,6 +234,12 @@ class _Runs:
                 raise Stopped
             return None, by
         return _Round(records[: 2 * whole], length, burn_in), by
+
+
+def _burst_of(count: int, rate: float, service: float) -> Changes:
+    """So many jobs, on average, in next to no time; then they come as ever."""
+    within = BURST_WITHIN * service
+    return Changes((0.0, within), (count / (rate * within), 1.0))
 
 
 def _first_jobs(model: Model, pairs: int) -> int:
@@ -226,10 +253,12 @@ def _loaded(
 ) -> tuple[History, str]:
     """The loaded start of every pair, and what it is."""
     numbers: Ints = np.arange(count)
-    if rate < threshold.low:
+    if rate < NEAR * threshold.low:
         try:
             part = context.part(0.0, 0.0, "loaded start").within(OF_START)
-            begun = stationary_history(model, rate, threshold, numbers, seed=seed, context=part)
+            begun = stationary_history(
+                model, rate, threshold, numbers, seed=seed, context=part, longest_block=LONGEST_BLOCK
+            )
             return begun, f"stationary under fcfs{' (backward samples)' if begun.why else ''}"
         except Stopped:
             context.deadline.check()

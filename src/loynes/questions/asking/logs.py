@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 from pydantic import BeforeValidator, Field, PlainSerializer
 
 from loynes.errors import UsageError
+from loynes.model.nodes import Placement
+from loynes.model.sizes import size_of
 from loynes.questions.asking.options import Option, pairs_of
 from loynes.questions.asking.question import Question
 from loynes.traces.read import FORMATS, read_trace
@@ -36,16 +38,35 @@ def _resources_of(given: object) -> object:
     if isinstance(texts, list | tuple):
         texts = [part for text in texts for part in str(text).split(",")]
     pairs = pairs_of(texts, like="NAME=COUNT")
+    found = {}
     for name, count in pairs.items():
-        if not str(count).isdecimal() or not 1 <= int(count) <= MOST_UNITS:
-            raise ValueError(f"{name}={count}: must be a whole number of at least 1")
-    return {resource_named(name): int(count) for name, count in pairs.items()}
+        size = size_of(str(count))
+        # Logs have memory in MiB.
+        units = size >> 20 if size is not None else int(count) if str(count).isdecimal() else 0
+        if not 1 <= units <= MOST_UNITS:
+            raise ValueError(f"{name}={count}: must be a whole number of at least 1, or of memory a size such as 512GB")
+        found[resource_named(name)] = int(units)
+    return found
 
 
 ResourcesOption = Annotated[
     dict[str, int],
     BeforeValidator(_resources_of),
     Option("Instead of servers: so many of each, of what the log tells of. Repeatable.", "NAME=COUNT", written="pairs"),
+]
+
+
+NodesOption = Annotated[
+    int | None, Field(ge=1), Option("Instead of servers: so many nodes, each with what --has says.", unit="nodes")
+]
+HasOption = Annotated[
+    dict[str, int],
+    BeforeValidator(_resources_of),
+    Option("What a node has, of what the log tells of: cpu=64,gpu=4.", "NAME=COUNT", written="pairs"),
+]
+NodesOfOption = Annotated[str | None, Option("Instead: the nodes of a model file.", "MODEL")]
+PlacementOption = Annotated[
+    Placement | None, Option("Which node a task takes.", "pack|spread|first-fit", default="the model file's, or pack")
 ]
 
 

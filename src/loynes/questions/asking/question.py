@@ -88,7 +88,7 @@ class Question(BaseModel):
     @property
     def by_events(self) -> bool:
         """Whether it is answered event by event, so that nodes, priorities and quotas are seen."""
-        return getattr(self, "policy", None) is not None
+        return getattr(self, "policy", None) not in (None, "fcfs")
 
     def answer(self, context: Context) -> Result:
         """The result, but for the question itself and the time it took."""

@@ -135,7 +135,7 @@ class Check(Result):
         m = self.model
         rows: list[tuple[str, Any]] = [
             ("ideal rate (no blocking)", self.in_rate(m.ideal)),
-            ("threshold", self._threshold),
+            ("threshold" if m.nodes is None else "threshold (pooled)", self._threshold),
             ("mean service", self.in_time(m.mean_service)),
             *self._works,
             ("arrivals", self.arrivals),

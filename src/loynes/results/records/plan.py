@@ -78,7 +78,9 @@ class Plan(Result):
 
     @property
     def noun(self) -> str:
-        return {"rate": "rate", "servers": "servers"}.get(self.vary, self.vary.removeprefix("resources."))
+        if self.vary.startswith("nodes."):
+            return f"{self.vary.removeprefix('nodes.')} nodes"
+        return self.vary.removeprefix("resources.")
 
     def named(self, value: float) -> str:
         return f"rate {self.rate_words(value)}" if self.vary == "rate" else f"{value:g} {self.noun}"
@@ -176,4 +178,8 @@ def _value(model: Model, vary: str, rate: float) -> float:
         return rate
     if vary == "servers":
         return float(model.servers)
+    if model.nodes is not None:
+        names = [one.name for one in model.nodes]
+        name = vary.removeprefix("nodes").lstrip(".")
+        return float(model.nodes[names.index(name) if name in names else 0].count)
     return float((model.resources or {})[vary.removeprefix("resources.")])

@@ -12,6 +12,7 @@ from loynes.errors import UsageError
 from loynes.estimators.measures import ALL_JOBS, Spread, System, Waits
 from loynes.results.base import Result, Seconds
 from loynes.results.quantity import LOG_UNIT
+from loynes.results.records.simulation import Pooled, pooled_table
 from loynes.results.table import Table
 from loynes.results.tables import shown_percentiles, system_table, wait_columns, wait_spare
 from loynes.results.tails import Tails
@@ -70,7 +71,7 @@ class Replay(Result):
 
     command: ClassVar[str] = "replay"
     tidy_csv: ClassVar[bool] = True
-    optional: ClassVar[tuple[str, ...]] = ("exceeds", "resources", "percentiles", "tails", "recorded_tails")
+    optional: ClassVar[tuple[str, ...]] = (*Result.optional, "recorded_tails")
     derived: ClassVar[tuple[str, ...]] = (
         "load", "method", "seed", "backend", "replicas", "threshold", "certificate", "why"
     )  # fmt: skip
@@ -102,6 +103,7 @@ class Replay(Result):
     policy: str = "fcfs"
     details: dict[str, Any] = field(default_factory=dict)  # the policy's numbers, and what it believed
     tails: Tails | None = None  # the share of jobs that wait longer than x, over x
+    pooled: Pooled | None = None  # on nodes
     recorded_tails: Tails | None = None  # the same of the waits that the log recorded
     read_seconds: Seconds = field(default=0.0, compare=False)
     # One value a job, which files of results do not keep.
@@ -132,6 +134,8 @@ class Replay(Result):
     def cluster(self) -> str:
         """How many servers, or how much of every resource."""
         resources = self.details.get("resources")
+        if "nodes" in self.details:
+            return ", ".join(self.details["nodes"])
         if resources:
             return ", ".join(f"{count} {unit_named(name)}" for name, count in resources.items())
         return f"{self.servers} {self.details.get('unit', 'servers')}"
@@ -167,6 +171,10 @@ class Replay(Result):
         return system_table(self.system, ("averaged over", self.in_time(self.span)))
 
     @property
+    def pooled_summary(self) -> Table:
+        return pooled_table(self, self.pooled)
+
+    @property
     def trace_summary(self) -> Table:
         """What was read, what was not, and why."""
         rows: list[tuple[str, Any]] = [("data lines", str(self.records)), ("jobs replayed", str(self.jobs))]
@@ -185,7 +193,8 @@ class Replay(Result):
     def tables(self) -> list[Table]:
         """The series only if its windows were asked for."""
         series = [self.series_summary] if "windows" in self.question else []
-        return [self.summary, self.system_summary, self.trace_summary, *series]
+        pooled = [self.pooled_summary] if self.pooled is not None else []
+        return [self.summary, self.system_summary, *pooled, self.trace_summary, *series]
 
     @property
     def tidy(self) -> Table:
@@ -202,5 +211,6 @@ class Replay(Result):
         took = f"read in {self.read_seconds:.2f} s, replayed in {self.seconds:.2f} s"
         believed = f", believing in {self.details['believed']}" if "believed" in self.details else ""
         order = "" if self.policy == "fcfs" else f"{self.policy}{believed}, "
+        order += f"{self.details['tasks']}, " if "tasks" in self.details else ""
         damaged = "".join(f"damaged: {example}\n" for example in self.examples)
         return f"{damaged}replay, {order}{self.jobs} jobs, {self.kernel}; {took}"

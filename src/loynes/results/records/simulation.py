@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS, Moment, System, Waits
@@ -22,6 +22,27 @@ class Pooled:
     cost: Estimate | None  # what nodes add to it, job by job on the same jobs
     exact_wait: Estimate | None = None  # the same wait by a formula or a chain, where one gives it at once
     source: str = ""  # which
+
+
+class OnNodes(Protocol):
+    """A simulation or a replay."""
+
+    @property
+    def overall(self) -> Waits: ...
+    def in_time(self, value: object) -> object: ...
+
+
+def pooled_table(result: OnNodes, pooled: Pooled | None) -> Table:
+    """The mean wait on nodes, on the pooled cluster, and what nodes add to it."""
+    rows: list[tuple[str, object]] = [("on these nodes", result.in_time(result.overall.wait.mean))]
+    if pooled is not None:
+        known = {
+            "pooled": pooled.wait,
+            "nodes cost": pooled.cost,
+            f"pooled, exactly ({pooled.source})": pooled.exact_wait,
+        }
+        rows += [(name, result.in_time(value)) for name, value in known.items() if value is not None]
+    return Table("what nodes cost", ("cluster", "mean wait"), tuple(rows))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -78,14 +99,7 @@ class Simulation(WithObjectives):
 
     @property
     def pooled_summary(self) -> Table:
-        rows: list[tuple[str, object]] = [("on these nodes", self.in_time(self.overall.wait.mean))]
-        if self.pooled is not None:
-            found = self.pooled
-            rows += [("pooled", self.in_time(found.wait))] if found.wait is not None else []
-            rows += [("nodes cost", self.in_time(found.cost))] if found.cost is not None else []
-            if found.exact_wait is not None:
-                rows.append((f"pooled, exactly ({found.source})", self.in_time(found.exact_wait)))
-        return Table("what nodes cost", ("cluster", "mean wait"), tuple(rows))
+        return pooled_table(self, self.pooled)
 
     @property
     def moments_summary(self) -> Table:

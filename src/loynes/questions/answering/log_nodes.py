@@ -1,0 +1,169 @@
+"""Recorded jobs on nodes: how many tasks each is, what one of them takes, and which nodes it may run on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from loynes.arrays import Ints
+from loynes.errors import TraceError, UsageError
+from loynes.kernels.events.layout import PLACEMENTS, Layout
+from loynes.model import Nodes, load
+from loynes.model.nodes import PLACEMENT
+from loynes.model.sizes import Size
+from loynes.traces.jobs import NEEDS_NONE
+from loynes.traces.trace import TOO_LARGE, Trace
+from loynes.traces.units import resource_named
+
+# Memory of logs is in MiB.
+MEBIBYTE = 2**20
+# The column of logs that says how many nodes a job had, and the label that says which.
+NODE, PARTITION = "node", "partition"
+
+
+@dataclass(frozen=True)
+class LogNodes:
+    """Nodes for recorded jobs: entries, each with so many that are alike, in the units of logs."""
+
+    entries: tuple[Nodes, ...]
+    placement: str = PLACEMENT
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The names of the resources, as logs have them."""
+        return tuple(dict.fromkeys(resource_named(kind) for one in self.entries for kind in one.has))
+
+    @property
+    def has(self) -> Ints:
+        """[entry, kind], units of a node."""
+        rows = [{resource_named(kind): in_log_units(n) for kind, n in one.has.items()} for one in self.entries]
+        return np.array([[row.get(kind, 0) for kind in self.kinds] for row in rows], np.int64)
+
+    @property
+    def counts(self) -> Ints:
+        return np.array([one.count for one in self.entries], np.int64)
+
+    @property
+    def units(self) -> dict[str, int]:
+        """What there is of every resource, on all nodes."""
+        return dict(zip(self.kinds, (self.counts @ self.has).tolist(), strict=True))
+
+    @property
+    def details(self) -> dict[str, object]:
+        return {"nodes": [one.text for one in self.entries], "placement": self.placement}
+
+
+@dataclass(frozen=True)
+class PlacedJobs:
+    """Recorded jobs, all of which fit some nodes, as classes of tasks."""
+
+    jobs: Trace
+    job_class: Ints
+    demand: Ints  # [class, kind], of all tasks
+    layout: Layout
+    assumption: str  # how many tasks a job is, in words
+
+
+def in_log_units(amount: int) -> int:
+    """A number stays; of a size whole MiB, as logs have memory."""
+    return int(amount) // MEBIBYTE if isinstance(amount, Size) else int(amount)
+
+
+def asked_nodes(count: int | None, has: dict[str, int], file: str | None, placement: str | None) -> LogNodes | None:
+    """The nodes that are asked for: so many alike, or those of a model file; None where none are."""
+    if file is not None:
+        if count is not None or has:
+            raise UsageError("nodes-of: say it, or nodes and has, not both")
+        model = load(file)
+        if model.nodes is None:
+            raise UsageError(f"nodes-of {file}: the model has no [[nodes]]")
+        return LogNodes(model.nodes, placement or model.placement or PLACEMENT)
+    if (count is None) != (not has):
+        raise UsageError("nodes: say how many, and what each has: --nodes 16 --has cpu=64,gpu=4")
+    if count is None:
+        if placement is not None:
+            raise UsageError(f"placement {placement!r}: means something only with nodes")
+        return None
+    return LogNodes((Nodes(count=count, has=has),), placement or PLACEMENT)
+
+
+def placed(recorded: Trace, nodes: LogNodes) -> PlacedJobs:
+    """The jobs that fit, and the tasks they are.
+
+    A log that says on how many nodes a job ran makes it so many tasks, each on a node of its own; else, and where there
+    are not so many nodes, a job is as few tasks as fit. A task takes its part of every resource, rounded up.
+    """
+    for kind in nodes.kinds:
+        if kind not in recorded.demand:
+            told = ", ".join(recorded.demand) or "none"
+            raise UsageError(f"has {kind!r}: {recorded.source} does not tell of it; it tells of: {told}")
+    jobs = recorded.select(np.any([recorded.demand[kind] > 0 for kind in nodes.kinds], axis=0), NEEDS_NONE)
+    counted = NODE in jobs.demand and bool(np.any(jobs.demand[NODE] > 0))
+    asked = jobs.demand[NODE] if counted else np.zeros(jobs.jobs, np.int64)
+    where, allowed = _allowed(jobs, nodes)
+    columns = [asked, where, *(jobs.demand[kind] for kind in nodes.kinds)]
+    rows, job_class = np.unique(np.array(columns).T, axis=0, return_inverse=True)
+    found = [_tasks(row[2:], int(row[0]), nodes, allowed[int(row[1])]) for row in rows]
+    tasks, apart = np.array(found, np.int64).T
+    fits = tasks[job_class.ravel()] > 0
+    # Classes keep their places: those that fit nowhere have no jobs any more.
+    job_class = job_class.ravel()[fits]
+    jobs = jobs.select(fits, TOO_LARGE)
+    if jobs.jobs == 0:
+        raise TraceError(f"{recorded.source}: not one of its {recorded.jobs} jobs fits these nodes")
+    many = np.maximum(tasks, 1)
+    each = -(-rows[:, 2:] // many[:, None])
+    demand = each * many[:, None]
+    jobs = replace(jobs, demand=jobs.demand | {k: demand[job_class, n] for n, k in enumerate(nodes.kinds)})
+    layout = Layout(
+        capacity=np.repeat(nodes.has, nodes.counts, axis=0),
+        group=np.repeat(np.arange(len(nodes.counts)), nodes.counts),
+        tasks=many,
+        task_need=np.ascontiguousarray(each),
+        per_node=np.ascontiguousarray(apart),
+        allowed=np.ascontiguousarray(allowed[rows[:, 1]]).astype(np.int64),
+        placement=PLACEMENTS.index(nodes.placement),
+    )
+    words = "a task for every node that the log says a job had" if counted else "as few tasks for a job as fit on nodes"
+    return PlacedJobs(jobs, job_class, np.ascontiguousarray(demand), layout, words)
+
+
+def _allowed(jobs: Trace, nodes: LogNodes) -> tuple[Ints, Ints]:
+    """Of every job a row of [row, entry]: 1 where it may run. A partition of the log has the nodes of that name."""
+    everywhere = np.ones((1, len(nodes.entries)), np.int64)
+    known = list(dict.fromkeys(name for one in nodes.entries for name in one.partition or ()))
+    if PARTITION not in jobs.labels or not known:
+        return np.zeros(jobs.jobs, np.int64), everywhere
+    rows = [[int(name in (one.partition or ())) for one in nodes.entries] for name in known]
+    place = {name: row + 1 for row, name in enumerate(known)}
+    values, code = np.unique(jobs.labels[PARTITION], return_inverse=True)
+    of_value = np.array([place.get(str(value), 0) for value in values], np.int64)
+    return of_value[code.ravel()], np.concatenate([everywhere, np.array(rows, np.int64)])
+
+
+def _tasks(need: Ints, asked: int, nodes: LogNodes, allowed: Ints) -> tuple[int, int]:
+    """How many tasks a job is, 0 where it fits nowhere; and 1 if no two of them may be on one node.
+
+    As the log says, or else as few as fit.
+    """
+    if asked and _room(need, asked, nodes, allowed, 1):
+        return asked, 1
+    used, has = need > 0, nodes.has[allowed > 0]
+    if not len(has):
+        return 0, 0
+    # No task is larger than the largest node has of everything; one more task at a time from there on.
+    fewest = int(np.max(-(-need[used] // np.maximum(has[:, used].max(axis=0), 1))))
+    most = int(nodes.counts[allowed > 0].sum() * max(int(has.max()), 1))
+    for tasks in range(max(fewest, 1), min(int(need.max()), most) + 1):
+        if _room(need, tasks, nodes, allowed, 0):
+            return tasks, 0
+    return 0, 0
+
+
+def _room(need: Ints, tasks: int, nodes: LogNodes, allowed: Ints, per_node: int) -> bool:
+    """Whether so many equal tasks fit on empty nodes."""
+    each = -(-need // tasks)
+    used = each > 0
+    on_one = (nodes.has[:, used] // each[used]).min(axis=1) * (allowed > 0)
+    return int((np.minimum(on_one, per_node or tasks) * nodes.counts).sum()) >= tasks

@@ -1,0 +1,209 @@
+"""Priorities and quotas: closed forms, and job by job against plain Python."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_nodes import BOOK_ON_NODES, NodeCluster, layout_of, random_layout, some_jobs
+
+from loynes.errors import UsageError
+from loynes.estimate import Estimate, mean_of
+from loynes.kernels.events.engine import run_classes
+from loynes.kernels.events.layout import NEVER, RESUME, Layout, Rules
+from loynes.kernels.events.policies import policies
+from support import SURE, assert_holds
+
+
+def rules_of(priority: list[int], preemption: int = NEVER, kinds: int = 1) -> Rules:
+    """Priorities only."""
+    none = np.zeros((0, kinds), np.int64)
+    return Rules(np.array(priority), preemption, np.full(len(priority), -1), none, np.zeros(0, np.int64), none)
+
+
+class RuledCluster(NodeCluster):
+    """The line is that of jobs that their quotas do not hold back, in order of priority."""
+
+    def __init__(self, rules: Rules, layout: Layout, classes: np.ndarray, jobs: list) -> None:
+        self.rules, self.waiting, self.shorter = rules, list[int](), dict[int, float]()
+        super().__init__(layout, classes, jobs)
+
+    def priority(self, i: int) -> int:
+        return int(self.rules.priority[self.classes[i]])
+
+    @property
+    def line(self) -> list[int]:
+        return [i for i in sorted(self.waiting, key=lambda i: (-self.priority(i), i)) if self.may_hold(i)]
+
+    @line.setter
+    def line(self, jobs: list[int]) -> None:
+        assert not jobs
+
+    def enter(self, i: int) -> None:
+        self.waiting.append(i)
+
+    def forget(self, i: int) -> None:
+        pass
+
+    def start(self, i: int) -> None:
+        assert self.fits(i)
+        self.waiting.remove(i)
+        self.running[i] = self.now
+
+    def guess(self, i: int) -> float:
+        return super().guess(i) - self.shorter.get(i, 0.0)
+
+    def fits(self, i: int) -> bool:
+        return self.may_hold(i) and super().fits(i)
+
+    def may_hold(self, i: int) -> bool:
+        """A holder's jobs, its quota, and what it may borrow of the quotas of its cohort."""
+        rules, holder = self.rules, int(self.rules.holder[self.classes[i]])
+        if holder < 0:
+            return True
+
+        def held(holders: list[int]) -> np.ndarray:
+            who = [j for j in self.running if rules.holder[self.classes[j]] in holders]
+            return sum((self.need(j) for j in who), np.zeros_like(self.units)) + self.need(i)
+
+        together = [h for h in range(len(rules.quota)) if rules.cohort[h] == rules.cohort[holder] >= 0]
+        for k in np.flatnonzero((rules.quota[holder] >= 0) & (self.need(i) > 0)):
+            quota, borrow = rules.quota[holder, k], rules.borrow[holder, k]
+            if not together and held([holder])[k] > quota:
+                return False
+            if together and borrow >= 0 and held([holder])[k] > quota + borrow:
+                return False
+            limited = [h for h in together if rules.quota[h, k] >= 0]
+            if together and held(limited)[k] > rules.quota[limited, k].sum():
+                return False
+        return True
+
+    def preempts(self) -> bool:
+        """Whether the first in line starts in the place of others."""
+        if not self.line or self.fits(self.line[0]):
+            return False
+        head, chosen = self.line[0], list[int]()
+
+        def way(gone: list[int]) -> bool:
+            return self.nodes_for(head, self.free_units(lambda i: i in gone)) is not None
+
+        lower = [i for i in self.running if self.priority(i) < self.priority(head)]
+        for i in sorted(lower, key=lambda i: (self.priority(i), -self.running[i], -i)):
+            if not way(chosen):
+                chosen.append(i)
+        if not way(chosen):
+            return False
+        for i in reversed(list(chosen)):
+            if way([j for j in chosen if j != i]):
+                chosen.remove(i)
+        for i in chosen:
+            if self.rules.preemption == RESUME:
+                self.shorter[i] = self.shorter.get(i, 0.0) + self.now - self.running[i]
+                self.stop(i)
+            else:
+                del self.running[i]
+            self.enter(i)
+        self.start(head)
+        return True
+
+
+def with_preemption(rule: Callable[..., None]) -> Callable[..., None]:
+    def schedule(cluster: RuledCluster, option: int) -> None:
+        rule(cluster, option)
+        while cluster.rules.preemption != NEVER and cluster.preempts():
+            rule(cluster, option)
+
+    return schedule
+
+
+def random_rules(rng: np.random.Generator, layout: Layout, preemption: int) -> Rules:
+    """Four classes, three holders of which two may share a cohort, none below any need of its own."""
+    demand, kinds = layout.tasks[:, None] * layout.task_need, layout.capacity.shape[1]
+    holder = np.array([0, 1, 2, -1])
+    quota = demand[:3] + rng.integers(0, 6, (3, kinds))
+    quota[rng.random((3, kinds)) < 0.2] = -1
+    borrow = rng.integers(-1, 4, (3, kinds))
+    cohort = np.array([0, 0, -1]) if rng.random() < 0.7 else np.full(3, -1)
+    return Rules(rng.integers(0, 3, 4), preemption, holder, quota, cohort, borrow)
+
+
+def check_by_the_book(name: str, rng: np.random.Generator, kinds: int, whole: bool, preemption: int) -> None:
+    """On nodes, and on a pool, which is one node."""
+    count, policy = 30, policies()[name]
+    layout = random_layout(rng, kinds, 4)
+    for pooled in (False, True):
+        demand = layout.tasks[:, None] * layout.task_need
+        if pooled:
+            layout = layout_of(layout.capacity.sum(axis=0, keepdims=True), [1] * 4, demand)
+        rules = random_rules(rng, layout, preemption)
+        arrival, job_class, service, guess = some_jobs(rng, 4, count, whole)
+        option, units = int(rng.integers(1, 5)), layout.capacity.sum(axis=0)
+        times, _ = run_classes(
+            units, arrival, job_class, demand, service, guess, policy, option, None, None if pooled else layout, rules
+        )
+        jobs = list(zip(arrival, demand[job_class], service.tolist(), guess.tolist(), strict=True))
+        ends = RuledCluster(rules, layout, job_class, jobs).run(with_preemption(BOOK_ON_NODES[name]), option, count)
+        np.testing.assert_allclose(arrival + times[:, 1], ends, rtol=0, atol=1e-9)
+
+
+@given(seed=st.integers(0, 2**32), kinds=st.integers(1, 2), whole=st.booleans(), preemption=st.integers(NEVER, RESUME))
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_easy_by_the_book(seed: int, kinds: int, whole: bool, preemption: int) -> None:
+    check_by_the_book("easy", np.random.default_rng(seed), kinds, whole, preemption)
+
+
+@pytest.mark.parametrize("name", ["fcfs", "first-fit", "least-servers-first"])
+def test_other_policies_by_the_book(name: str) -> None:
+    rng = np.random.default_rng(3)
+    for line in range(8):
+        check_by_the_book(name, rng, 1 + line % 2, line % 4 < 2, NEVER if name != "fcfs" else line % 3)
+
+
+def mean_times(servers: int, rates: list[float], means: list[float], preemption: int, column: int) -> list[Estimate]:
+    """Of classes of one-server jobs, the first of which goes first, the mean wait (column 0) or response (1)."""
+    found = []
+    for seed in range(40):
+        rng = np.random.default_rng([seed, preemption])
+        arrival = np.cumsum(rng.exponential(1 / sum(rates), 40_000))
+        job_class = rng.choice(len(rates), len(arrival), p=np.array(rates) / sum(rates))
+        service, need = rng.exponential(np.array(means)[job_class]), np.ones((len(rates), 1), np.int64)
+        rules = rules_of([*range(len(rates), 0, -1)], preemption)
+        given = (np.array([servers]), arrival, job_class, need, service, service, policies()["fcfs"])
+        times, _ = run_classes(*given, 1, None, None, rules)
+        late = np.arange(len(arrival)) >= 4_000
+        found.append([times[late & (job_class == c), column].mean() for c in range(len(rates))])
+    return [mean_of(np.array(values), SURE) for values in zip(*found, strict=True)]
+
+
+def test_two_priorities_on_three_servers() -> None:
+    """M/M/3, nobody is stopped (Cobham 1954): W_k = C / (c mu (1 - s_(k-1)) (1 - s_k)) where C is Erlang's."""
+    rates, servers = [0.9, 1.2], 3
+    load = sum(rates)
+    idle = [load**n / math.factorial(n) for n in range(servers)]
+    last = load**servers / math.factorial(servers) / (1 - load / servers)
+    busy, first, both = last / (sum(idle) + last), rates[0] / servers, load / servers
+    exact = [busy / servers / (1 - first), busy / servers / ((1 - first) * (1 - both))]
+    for wait, estimate in zip(exact, mean_times(servers, rates, [1.0, 1.0], NEVER, 0), strict=True):
+        assert_holds(wait, estimate, 0.06)
+
+
+def test_two_priorities_that_stop_each_other() -> None:
+    """M/G/1, preemptive resume: T_k = (b_k (1 - s_k) + sum_(i <= k) rate_i E S_i^2 / 2) / ((1 - s_(k-1)) (1 - s_k))."""
+    rates, means, before, second = [0.6, 0.3], [0.5, 1.5], 0.0, 0.0
+    for k, estimate in enumerate(mean_times(1, rates, means, RESUME, 1)):
+        after = before + rates[k] * means[k]
+        second += rates[k] * means[k] ** 2
+        assert_holds((means[k] * (1 - after) + second) / ((1 - before) * (1 - after)), estimate, 0.06)
+        before = after
+
+
+def test_policies_that_cannot_have_rules() -> None:
+    one = np.ones((1, 1), np.int64)
+    quota = Rules(np.zeros(1, np.int64), NEVER, np.zeros(1, np.int64), one, np.full(1, -1), -one)
+    given = (np.ones(1, np.int64), np.zeros(1), np.zeros(1, np.int64), one, np.ones(1), np.ones(1))
+    with pytest.raises(UsageError, match="knows no quotas"):
+        run_classes(*given, policies()["server-filling"], 1, None, None, quota)

@@ -1,0 +1,188 @@
+"""Controls of averages of waits: their sums, their expectations, what they explain, what a regression makes of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import loynes
+from loynes.estimate import mean_of
+from loynes.estimators.regression import LEAST_PER_CONTROL, Regression
+from loynes.inputs.jobs import draw
+from loynes.inputs.philox import STREAM_STATIONARY
+from loynes.inputs.tables import job_table, needs_of
+from loynes.kernels.controls import SEEN, SERVICES, SQUARE, SURPLUS
+from loynes.kernels.cpu.engine import CpuEngine
+from loynes.kernels.reference import BLOCK
+from loynes.model import Model, load
+from loynes.stationary.forward import Chains
+from loynes.stationary.wait_controls import WaitControls
+from support import SURE
+
+SEED = 5
+LOGNORMAL = {"law": "lognormal", "mean": 2.0, "cv": 1.5}
+ONE = {"servers": 1, "classes": [{"need": 1, "probability": 1, "service": {"law": "exponential", "mean": 1.0}}]}
+TWO: dict[str, Any] = {
+    "servers": 4,
+    "classes": [
+        {"need": 1, "probability": 0.75, "service": LOGNORMAL},
+        {"need": 3, "probability": 0.25, "service": {"law": "exponential", "mean": 1.0}},
+    ],
+}
+
+
+def controlled(
+    model: Model, rate: float, replicas: int, far_reaching: bool = False, workload: np.ndarray | None = None
+) -> tuple[WaitControls, Chains]:
+    table, engine = job_table(model, rate), CpuEngine()
+    stride = engine.look_every(table)
+    controls = WaitControls(model, table, threshold=model.ideal, stride=stride, far_reaching=far_reaching)
+    ways: dict[str, Any] = {"seed": SEED, "replicas": np.arange(replicas), "rows": replicas, "workload": workload}
+    return controls, Chains(table, needs_of(model), 1.0, controls=controls.sums, engine=engine, **ways)
+
+
+@pytest.mark.parametrize("far_reaching", [False, True])
+def test_sums_are_those_of_the_jobs(far_reaching: bool) -> None:
+    """Job by job: the wait that every 16th job's arrival expects, and the surplus until the next such arrival."""
+    model, rate, replicas, skipped, end = load(TWO), 0.6, 3, 2 * BLOCK, 9 * BLOCK
+    controls, chains = controlled(model, rate, replicas, far_reaching)
+    chains.skip(skipped)
+    chains.observe(3 * BLOCK)
+    chains.observe(4 * BLOCK)
+    table, needs, stride = job_table(model, rate), needs_of(model), chains.stride
+    work = 0.75 * 2.0 / 4 + 0.25 * 3 / 4
+    in_time = 1.0 / (model.ideal * work)  # of a whole cluster's work
+    groups = [1, 3] if far_reaching else [None]  # lognormal services bring more: 0.75 x 13 / 4, 0.25 x 3 x 2 / 4
+    expected = np.zeros((replicas, SERVICES + len(groups)))
+    for r in range(replicas):
+        jobs = draw(table, SEED, STREAM_STATIONARY, r, np.arange(end))
+        brought = in_time * jobs.service * jobs.need / 4.0
+        W = np.zeros(4)
+        for first in range(0, end, stride):
+            chosen = slice(first, first + stride)
+            if first >= skipped:
+                y = W[needs.need - 1] @ needs.weight
+                x = np.sum(brought[chosen] - jobs.gap[chosen]) - stride * (in_time * work - 1.0 / rate)
+                expected[r, :SERVICES] += x, y * x, x * x
+                for column, need in enumerate(groups, SERVICES):
+                    own = (brought * jobs.service)[chosen][(jobs.need[chosen] == need) | (need is None)]
+                    expected[r, column] += own.sum()
+            for need, service, gap in zip(jobs.need[chosen], jobs.service[chosen], jobs.gap[chosen], strict=True):
+                W = _next(W, int(need), float(service), float(gap))
+    assert chains.tally.sums == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    variance = in_time**2 * (0.75 * 13 / 16 + 0.25 * 9 * 2 / 16 - work**2) + 1.0 / rate**2
+    squares = in_time * np.array([0.75 * 13 / 4, 0.25 * 3 * 2 / 4])
+    means = [0.0, 0.0, stride * variance, *(stride * (squares if far_reaching else squares.sum(keepdims=True)))]
+    looks = chains.tally.looks[:, None]
+    assert controls.deviations(chains.tally) == pytest.approx(expected / looks - means, rel=1e-9, abs=1e-9)
+
+
+def _next(W: np.ndarray, need: int, service: float, gap: float) -> np.ndarray:
+    """What a job does to the workload, then time: the book's formula."""
+    v, beyond = W[need - 1] + service, np.append(W[need:], np.full(need, np.inf))
+    return np.maximum(np.maximum(W, np.minimum(v, beyond)) - gap, 0.0)
+
+
+def test_they_explain_all_of_a_server_that_never_idles() -> None:
+    """The square of the workload grows by 2 y X + X^2 in each stretch, X the surplus and what it is on average."""
+    rate, start = 0.8, 1e4
+    _, chains = controlled(load(ONE), rate, 4, workload=np.full((4, 1), start))
+    chains.observe(40 * BLOCK)
+    tally, drift = chains.tally, chains.stride * (1.0 - 1.0 / rate)
+    seen = tally.sums[:, SEEN] + drift * tally.wait[:, 0]
+    squares = tally.sums[:, SQUARE] + 2.0 * drift * tally.sums[:, SURPLUS] + tally.looks * drift**2
+    assert chains.workload.min() > 0
+    assert 2.0 * seen + squares == pytest.approx(chains.workload[:, 0] ** 2 - start**2, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("arrivals", "controls"),
+    [
+        ({"process": "poisson"}, 4),
+        ({"process": "renewal", "gap": {"law": "erlang", "phases": 3, "mean": 1.0}}, 4),
+        ({"process": "mmpp", "generator": [[-0.1, 0.1], [0.2, -0.2]], "rates": [0.2, 2.0]}, 4),
+        ({"process": "batch", "size": {"law": "uniform", "low": 0.0, "high": 4.0}}, 4),
+    ],
+)
+def test_they_are_0_on_average_from_any_start(arrivals: dict[str, Any], controls: int) -> None:
+    """Chains from empty, and short ones: far from stationary, and yet all controls have their expectations."""
+    light = [one | {"service": {"law": "erlang", "phases": 2, "mean": 1.0}} for one in TWO["classes"]]
+    model = load({"servers": 4, "classes": light, "arrivals": arrivals})
+    known, chains = controlled(model, 0.7 * model.ideal, 4000)
+    chains.observe(2 * BLOCK)
+    found = known.deviations(chains.tally)
+    assert found.shape == (4000, controls)
+    for column in found.T:
+        about = mean_of(column, SURE)
+        assert about.low <= 0.0 <= about.high
+
+
+def test_a_mean_wait_is_known_with_far_fewer_jobs() -> None:
+    """M/M/1 at load 0.9: the exact mean, in an interval a third as long as it would be; asymptotically a seventh."""
+    ways: dict[str, Any] = {"rate": 0.9, "samples": 400_000, "seed": 2, "confidence": SURE, "backend": "cpu"}
+    found = loynes.evaluate(ONE, **ways)
+    wait = found.overall.wait
+    assert wait.mean.low <= 9.0 <= wait.mean.high
+    assert wait.variance.low <= 99.0 <= wait.variance.high
+    assert found.overall.no_wait.low <= 0.1 <= found.overall.no_wait.high
+    assert wait.p95.low <= np.log(0.9 / 0.05) / 0.1 <= wait.p95.high
+    assert found.details["controls"] == 4
+    assert found.details["variance_reduction"] > 9.0
+
+
+def test_a_regression_s_error_is_the_jackknife_s() -> None:
+    """Mean and standard error of what comes out are the intercept, and what leaving out each replica makes of it."""
+    values, controls = _explained()
+    regression = Regression(controls)
+    found = regression(values)
+    assert found.mean() == pytest.approx(_intercept(values, controls), rel=1e-9)
+    assert found.mean() == pytest.approx(regression.mean(values, values), rel=1e-9)
+    without = np.array([_intercept(np.delete(values, i), np.delete(controls, i, axis=0)) for i in range(40)])
+    error = np.sqrt(39 / 40 * np.sum((without - without.mean()) ** 2))
+    assert found.std(ddof=1) / np.sqrt(40) == pytest.approx(error, rel=1e-9)
+    assert regression.reduction(values) == pytest.approx(values.var() / found.var())
+
+
+def test_without_enough_replicas_there_are_fewer_controls() -> None:
+    values, controls = _explained()
+    few = LEAST_PER_CONTROL * 3 - 1
+    assert Regression(controls[:few]).controls == 1
+    assert Regression(controls[:few])(values[:few]).mean() == _approx(_intercept(values[:few], controls[:few, :1]))
+    least = LEAST_PER_CONTROL * 2 - 1
+    for regression in (Regression(controls[:least]), Regression(None)):
+        assert regression.controls == 0
+        assert np.array_equal(regression(values[:least]), values[:least])
+        assert regression.mean(values[:least], values[:least]) == _approx(values[:least].mean())
+        assert regression.reduction(values[:least]) == 1.0
+
+
+def test_a_regression_is_never_worse() -> None:
+    """Values stay as they are if controls explain nothing, or if only few replicas have seen anything."""
+    rng = np.random.default_rng(4)
+    for rows in (20, 40, 128):
+        for _ in range(50):
+            values, controls = rng.exponential(size=rows), rng.normal(size=(rows, 4))
+            assert Regression(controls)(values).std() <= values.std()
+    values, controls = _explained()
+    rare = np.where(np.arange(40) < 19, values, 0.0)
+    assert Regression(controls)(rare) is rare
+    # What one replica alone has seen says nothing of the others.
+    controls[:, 1] = np.where(np.arange(40) == 7, 5.0, -0.1)
+    assert Regression(controls)(values) is values
+
+
+def _explained() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(3)
+    controls = rng.normal(size=(40, 2)) * [1.0, 1e4] + [0.1, 0.0]
+    return 3.0 + controls @ [2.0, -1e-4] + 0.5 * rng.normal(size=40) * np.abs(controls[:, 0]), controls
+
+
+def _approx(value: float) -> Any:
+    return pytest.approx(value, rel=1e-9)
+
+
+def _intercept(values: np.ndarray, controls: np.ndarray) -> float:
+    design = np.hstack([np.ones((len(values), 1)), controls])
+    return float(np.linalg.solve(design.T @ design, design.T @ values)[0])
