@@ -84,8 +84,8 @@ class PlanPartition(Question):
         parts = _parts(self.model, rate, self.seed)
         if not any(part.jobs for part in parts):
             warnings += (
-                "no class has servers of its own: the servers are too few for whole jobs of each beside those that help "
-                "the largest, and the division is a shared pool",
+                "no class has servers of its own: the servers are too few for whole jobs of each beside those that help"
+                " the largest, and the division is a shared pool",
             )
         return Partition(
             model=model.with_rate(rate),
