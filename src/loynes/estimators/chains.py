@@ -330,13 +330,12 @@ class _Waits:
             seen = replicas(_solve(lambda x: pooled(x, h.middle, *plain), q))
             above, below = self._halves(seen, q)
             zero, mass = (self.regression.mean(seen, rows[:, own]) for rows in (h.zero, h.mass))
-            by = {"zero": zero, "mass": mass}
-            centre = _solve(partial(pooled, at=h.middle, **by), q)
+            centre = _solve(partial(pooled, at=h.middle, zero=zero, mass=mass), q)
             percentiles.append(
                 Estimate(
                     centre,
-                    min(centre, _solve(partial(pooled, at=h.low, **by), q - above)),
-                    max(centre, _solve(partial(pooled, at=h.high, **by), q + below)),
+                    min(centre, _solve(partial(pooled, at=h.low, zero=zero, mass=mass), q - above)),
+                    max(centre, _solve(partial(pooled, at=h.high, zero=zero, mass=mass), q + below)),
                 )
             )
         return percentiles
