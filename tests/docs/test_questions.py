@@ -32,6 +32,8 @@ COARSE = {
     "simulate --horizon": "--replicas 8",
     "log": "--resamples 8",
     "replay": "",
+    "sweep": "--precision 0.3",
+    "fit": "",
     "eta": "--draws 50",
 }
 START = datetime(2026, 1, 5)
@@ -76,7 +78,7 @@ def asks(cpus: int) -> dict[str, object]:
 def coarsely(command: str) -> list[str]:
     """The command as it stands, and what makes it quick."""
     name, source, *_ = arguments = shlex.split(command)
-    if name in ("replay", "eta"):
+    if name in ("replay", "eta", "fit"):
         kind = name
     elif source == "jobs.txt":
         kind = "log"

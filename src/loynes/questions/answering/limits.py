@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -46,6 +47,8 @@ JOBS = 10_000
 # How many standard deviations of the work that comes in that time the line is to be long when a run begins, so that it
 # never runs out; and jobs that may have come before. First come, first served leaves that line, as it is quick to run.
 SURELY, MOST_BEFORE = 4.0, 400_000
+# Jobs that a run leaves out at most where no line can be made like that.
+MOST_BURNED = 60_000
 # First looks until the limit is known well enough to be near it, and how well that is.
 MOST_LOOKS, NEAR = 12, 0.01
 # Where what is carried jumps at the limit: how near two rates on both sides of it are to be.
@@ -216,11 +219,14 @@ class _Saturated:
         return self._run(self._order.rule, rate, numbers, context)
 
     def _run(self, rule: Policy, rate: float, numbers: Ints, context: Context) -> Array:
-        model, before = self._model, self._before(rate)
+        model, before, burn_in = self._model, self._before(rate), JOBS
+        history: dict[str, Any] = {"history": np.full(len(numbers), before)}
+        if model.pooled is not model:  # a floor of nodes begins empty, and the line grows by what is beyond the limit
+            history, burn_in = {}, int(min(self._line / BEYOND, MOST_BURNED))
         events = event_task(
-            model, rate, replace(self._order, rule=rule), seed=self._seed, replicas=numbers, burn_in=JOBS,
-            jobs_observed=JOBS, history=np.full(len(numbers), before), to_the_end=False,
-            limit=1 << (4 * (JOBS + before) + 4 * model.servers).bit_length(),
+            model, rate, replace(self._order, rule=rule), seed=self._seed, replicas=numbers, burn_in=burn_in,
+            jobs_observed=JOBS, to_the_end=False, **history,
+            limit=1 << (4 * (JOBS + burn_in + before) + 4 * model.servers).bit_length(),
         )  # fmt: skip
         records, stopped = run_until(events, self.context.watched_by(context).engine)
         if stopped:
