@@ -260,7 +260,7 @@ INTERRUPTED = 130
 def _at_the_prompt() -> None:
     """What makes a program of one command quick, before anything heavy is loaded."""
     # Modules are 150,000 objects that stay. Python would search them for garbage again and again, and a last time when
-    # it ends: two fifths of a second, of one.
+    # it ends: a third of a short command's time.
     gc.set_threshold(250_000)
     atexit.register(gc.freeze)
     # Threads of linear algebra pay for the large matrices of exact answers. Regressions on a dozen controls, which the
