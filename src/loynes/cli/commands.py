@@ -61,7 +61,7 @@ class QuestionGroup(TyperGroup):
     def _listed(self) -> QuestionGroup:
         """This group with commands that have a name and a summary and nothing else: to list them loads no question."""
         listed = copy(self)
-        listed.commands = self.commands | {
+        listed.commands = {**self.commands} | {
             name: TyperCommand(name, help=text) for name in _commands() if (text := listed_summary(name))
         }
         return listed

@@ -63,7 +63,7 @@ def begin(
     force: bool,
 ) -> list[str]:
     """Write a model file; one that is there stays, unless it may go. Returns what was taken for granted, in words."""
-    notes = []
+    notes: list[str] = []
     target = Path(path)
     if target.suffix.lower() != ".toml":
         raise UsageError(f"{path}: a model to start from is written to a .toml file")
