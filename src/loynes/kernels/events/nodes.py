@@ -84,7 +84,7 @@ def new_nodes(layout: Layout | None, slots: int) -> Any:
     if layout is None:
         return ()
     arrays = {name: np.ascontiguousarray(part, np.int64) for name, part in layout._asdict().items()}
-    layout = Layout(**arrays | {"placement": int(layout.placement)})
+    layout = layout._replace(**arrays)._replace(placement=int(layout.placement))
     capacity, need = layout.capacity, layout.task_need
     count, kinds = capacity.shape
     total = np.maximum(capacity.sum(axis=0), 1)
