@@ -42,6 +42,7 @@ def main() -> None:
         wanted = WANTED.get(policy.name, "")
         print(f"| {policy} | {found.arrived / took.wall / 1e6:.2f} | {wanted} | {wait:.2f} |", flush=True)
     long_lines(model, record)
+    on_nodes(record)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     run_replicas(Events(*one, find_policy("fcfs"), jobs_observed=20 * JOBS, unit=model.mean_service), core)
     more = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
@@ -70,7 +71,7 @@ def long_lines(model: loynes.Model, record: Recorder) -> None:
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
-def on_nodes() -> None:
+def on_nodes(record: Recorder) -> None:
     """A thousand nodes of eight, tasks of 1, 2, 4 and 8, gangs of up to 16 nodes, guesses 1.5 times the truth."""
     tasks, shares = np.array([1, 1, 1, 1, 2, 4, 8, 16]), np.array([0.45, 0.2, 0.15, 0.1, 0.04, 0.03, 0.02, 0.01])
     need, count, nodes = np.array([[1], [2], [4], [8], [8], [8], [8], [8]]), 200_000, 1000
@@ -89,13 +90,12 @@ def on_nodes() -> None:
         given = (capacity.sum(axis=0), arrival, job_class, demand, service, 1.5 * service, find_policy(policy), 1)
         few = (arrival[:100], job_class[:100], demand, service[:100], service[:100], find_policy(policy))
         run_classes(capacity.sum(axis=0), *few, 1, None, layout)  # compiled before the clock runs
-        began = time.process_time()
-        _, sums = run_classes(*given, np.array([0.0, arrival[-1]]), layout)
-        took = time.process_time() - began
+        took, (_, sums) = timed(partial(run_classes, *given, np.array([0.0, arrival[-1]]), layout))
+        record.note(f"{nodes} nodes at load {load}, {policy}, {PLACEMENTS[placement]}", took, count, "jobs")
         busy, fragmented = sums[0, KINDS] / sums[0, SPAN], sums[0, KINDS + 2] / sums[0, SPAN]
         wanted = 0.5 if (policy, placement) == ("easy", PACK) else ""
         print(
-            f"| {policy} | {PLACEMENTS[placement]} | {load} | {count / took / 1e6:.2f} | {wanted} "
+            f"| {policy} | {PLACEMENTS[placement]} | {load} | {count / took.processor / 1e6:.2f} | {wanted} "
             f"| {busy / capacity.sum():.3f} | {fragmented / capacity.sum():.2%} |",
             flush=True,
         )

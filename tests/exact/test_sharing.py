@@ -188,7 +188,7 @@ def test_two_priorities_on_three_servers() -> None:
     busy, first, both = last / (sum(idle) + last), rates[0] / servers, load / servers
     exact = [busy / servers / (1 - first), busy / servers / ((1 - first) * (1 - both))]
     for wait, estimate in zip(exact, mean_times(servers, rates, [1.0, 1.0], NEVER, 0), strict=True):
-        assert_holds(wait, estimate, 0.06)
+        assert_holds(wait, estimate, 0.08)
 
 
 def test_two_priorities_that_stop_each_other() -> None:
@@ -197,7 +197,7 @@ def test_two_priorities_that_stop_each_other() -> None:
     for k, estimate in enumerate(mean_times(1, rates, means, RESUME, 1)):
         after = before + rates[k] * means[k]
         second += rates[k] * means[k] ** 2
-        assert_holds((means[k] * (1 - after) + second) / ((1 - before) * (1 - after)), estimate, 0.06)
+        assert_holds((means[k] * (1 - after) + second) / ((1 - before) * (1 - after)), estimate, 0.08)
         before = after
 
 
