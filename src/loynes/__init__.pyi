@@ -57,6 +57,7 @@ from loynes.questions.fit import fit as fit
 from loynes.questions.plan import plan as plan
 from loynes.questions.plan_partition import plan_partition as plan_partition
 from loynes.questions.replay import replay as replay
+from loynes.questions.replay_cases import replay_cases as replay_cases
 from loynes.questions.sample import sample as sample
 from loynes.questions.sensitivity import sensitivity as sensitivity
 from loynes.questions.simulate import simulate as simulate
@@ -78,6 +79,7 @@ from loynes.results.records.log_plan import LogPlan as LogPlan
 from loynes.results.records.plan import Plan as Plan
 from loynes.results.records.policies import PolicyComparison as PolicyComparison
 from loynes.results.records.replay import Replay as Replay
+from loynes.results.records.replay_cases import ReplayCases as ReplayCases
 from loynes.results.records.samples import SampleFile as SampleFile
 from loynes.results.records.sensitivity import LogSensitivity as LogSensitivity
 from loynes.results.records.sensitivity import Sensitivity as Sensitivity

@@ -35,6 +35,14 @@ matplotlib.use("Agg")
 RECORDED = Path(__file__).parents[1] / "recorded"
 MODEL = str(RECORDED / "models" / "small.toml")
 OTHER = str(RECORDED / "models" / "other.toml")
+LARGE = {
+    "name": "large",
+    "servers": 12,
+    "classes": [
+        {"name": "one", "need": 1, "probability": 0.8, "service": {"law": "exponential", "mean": 1.0}},
+        {"name": "two", "need": 2, "probability": 0.2, "service": {"law": "exponential", "mean": 2.0}},
+    ],
+}
 LOG = str(RECORDED / "log.swf")
 MONTH = str(RECORDED / "month.csv")
 NOW = str(RECORDED / "now.csv")
@@ -86,7 +94,7 @@ SMALL: dict[str, list[dict[str, Any]]] = {
             "replicas": 6,
         }
     ],
-    "partition": [{"model": MODEL, "rate": 1.2, "jobs": 500, "replicas": 6, "seed": 4}],
+    "partition": [{"model": LARGE, "rate": 5.0, "jobs": 500, "replicas": 6, "seed": 4}],
     "advise-log": [{"trace": MONTH, "servers": 12, "policies": ("easy", "divisor-filling"), "resamples": 3}],
     "sweep": [{"model": MODEL, "loads": (0.3, 0.5), "vary": {"servers": (4, 6)}, "samples": 3000}],
     "plan": [{"model": MODEL, "rate": 1.5, "slo": ("mean(wait) <= 9", "no_wait >= 0.1"), "confidence": 0.9}],
@@ -94,7 +102,24 @@ SMALL: dict[str, list[dict[str, Any]]] = {
         {"model": MODEL, "load": 0.5, "samples": 3000, "replicas": 16, "per": "unit"},
         {"model": MODEL, "load": 0.6, "samples": 3000, "objective": "P(wait[two] > 1.5)", "confidence": 0.9},
     ],
-    "replay": [{"trace": LOG, "policy": "easy", "inflation": 2.0, "windows": 5}],
+    "replay": [
+        {"trace": LOG, "policy": "easy", "inflation": 2.0, "windows": 5},
+        {
+            "trace": MONTH,
+            "servers": 12,
+            "policy": "easy-sjbf",
+            "predict": "last-two",
+            "scale": 1.2,
+            "max_need": 4,
+            "larger": "split",
+            "outages": ("from=2d, until=3d, lost=2, how=failed",),
+            "kill_at_limit": True,
+        },
+    ],
+    "replay-cases": [
+        {"trace": MONTH, "servers": (10, 12), "policies": ("fcfs", "easy"), "classes": "user"},
+        {"trace": MONTH, "servers": (10, 12), "policy": "easy", "slowdown_threshold": 60.0},
+    ],
     "evaluate-log": [
         {
             "trace": MONTH,
@@ -126,7 +151,7 @@ SMALL: dict[str, list[dict[str, Any]]] = {
     "eta-backtest": [{"backtest": MONTH, "servers": 10, "instants": 6, "draws": 20, "policy": "easy"}],
 }
 # Those that do not sample take no time.
-UNTIMED = {"check", "exact", "replay"}
+UNTIMED = {"check", "exact", "replay", "replay-cases"}
 CASES = [pytest.param(name, one, id=f"{name}-{k}") for name, some in SMALL.items() for k, one in enumerate(some)]
 # How long it took, and where samples were put, are no part of the answer.
 VARIES = r'"(read_)?seconds": [^,\n]*,?|"path": "[^"]*",?'
@@ -288,6 +313,8 @@ def other_value(question: type[Question], name: str) -> Any:
     if name == "vary":
         log = {"servers": (12, 14)} if "trace" in question.model_fields else {"classes.two.service.mean": (1.5, 2.25)}
         return "rate" if field.annotation is str else log
+    if name in question.several:
+        return (12, 14)
     if name in OTHERS:
         return OTHERS[name]
     if bool in kinds:
@@ -303,7 +330,9 @@ def other_value(question: type[Question], name: str) -> Any:
 def fullest(question: type[Question], base: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """A few sets of options in which every option is set: each takes as many as go together."""
     yield base
-    left = [name for name in question.model_fields if name not in ("model", "trace", "path", "method", *base)]
+    # A flag by which another command asks this question has one value.
+    flag = {question.asked_by[1]} if question.asked_by and question.asked_by[1] == "partition" else set()
+    left = [name for name in question.model_fields if name not in ("model", "trace", "path", "method", *flag, *base)]
     method = question.model_fields.get("method")
     for chosen in get_args(method.annotation) if method else (None,):
         taken = base | ({"method": chosen} if chosen else {})

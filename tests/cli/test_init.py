@@ -43,6 +43,25 @@ def test_defaults(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert all(lines[place - 1].startswith("#") for place in keys)
 
 
+def test_nodes(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every key is explained once, and the file is one that loads."""
+    assert init("nodes.toml", "--nodes", "--jobs-per-hour", "6") == 0
+    model = load("nodes.toml")
+    assert [(one.name, one.count) for one in model.nodes or ()] == [("gpu", 4), ("cpu", 2)]
+    assert (model.rate, model.classes[0].tasks, model.has_rules) == (0.1, 2, True)
+    lines = (here / "nodes.toml").read_text().splitlines()
+    seen: set[tuple[str, str]] = set()
+    table = ""
+    for before, line in zip(["", *lines], lines, strict=False):
+        table = line if line.startswith("[") else table
+        key = (table, line.partition(" =")[0])
+        if " = " in line and not line.startswith("#") and key not in seen and "name" not in line:
+            assert before.startswith("#") or any(place == table for place, _ in seen), line
+            seen.add(key)
+    assert init("other.toml", "--nodes", "--servers", "3") == 2
+    assert "nodes: are no servers" in capsys.readouterr().err
+
+
 def test_an_old_file_stays(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "model.toml").write_text("mine")
     assert init() == 2

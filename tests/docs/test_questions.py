@@ -16,12 +16,15 @@ from loynes.cli.app import main
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "questions.md").read_text(encoding="utf-8")
-COMMANDS = re.findall(r"^    loynes (.*)$", PAGE, flags=re.MULTILINE)
+GUIDES = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs" / "guides").glob("*.md"))]
+COMMANDS = [line for page in (PAGE, *GUIDES) for line in re.findall(r"^    loynes (.*)$", page, flags=re.MULTILINE)]
 # What makes an answer quick, and changes nothing else of the question.
 COARSE = {
     "evaluate": "--precision 0.2",
     "stability": "--precision 0.05",
     "plan": "--max-jobs 3e6",
+    "plan --vary": "--max-jobs 1e5",
+    "check": "",
     "compare": "--precision 0.2",
     "compare --policies": "--jobs 2000 --no-limits",
     "sensitivity": "--samples 2000",
@@ -29,6 +32,8 @@ COARSE = {
     "simulate --horizon": "--replicas 8",
     "log": "--resamples 8",
     "replay": "",
+    "sweep": "--precision 0.3",
+    "fit": "",
     "eta": "--draws 50",
 }
 START = datetime(2026, 1, 5)
@@ -39,6 +44,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A cluster, five weeks of a Slurm log, and workloads of Kueue."""
     made = tmp_path_factory.mktemp("questions")
     shutil.copy(ROOT / "examples" / "gpu-nodes.toml", made / "cluster.toml")
+    for name in ("nodes.toml", "shared-nodes.toml"):
+        shutil.copy(ROOT / "examples" / "shared-nodes.toml", made / name)
     rng = np.random.default_rng(1)
     sacct, workloads = ["JobID|Submit|Start|End|AllocCPUS|State|User"], []
     for number, second in enumerate(np.sort(rng.uniform(0, 35 * 86400, 800))):
@@ -71,12 +78,12 @@ def asks(cpus: int) -> dict[str, object]:
 def coarsely(command: str) -> list[str]:
     """The command as it stands, and what makes it quick."""
     name, source, *_ = arguments = shlex.split(command)
-    if name in ("replay", "eta"):
+    if name in ("replay", "eta", "fit"):
         kind = name
     elif source == "jobs.txt":
         kind = "log"
     else:
-        option = next((option for option in ("--policies", "--horizon") if option in arguments), "")
+        option = next((option for option in ("--policies", "--horizon", "--vary") if option in arguments), "")
         kind = f"{name} {option}".strip()
     return [*arguments, *shlex.split(COARSE[kind]), "--quiet"]
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import tomllib
 from pathlib import Path
@@ -226,17 +227,32 @@ KEYS = [
 ]
 
 
-@given(st.sampled_from(builtin_names()), st.randoms(use_true_random=False))
+# A model with nodes and all that may be said of them.
+SHARED = """
+placement = "pack"
+preemption = "restart"
+nodes = [{ name = "a", partition = "p", count = 2, has = { cpu = 8, memory = "64 GB" } }, { count = 1, has = { cpu = 4 } }]
+quotas = [{ name = "q", classes = ["one"], limit = { cpu = 8 }, cohort = "c", borrow = { cpu = 2 } }]
+classes = [
+  { name = "one", tasks = 2, per_node = 1, need = { cpu = 2, memory = "4 GB" }, nodes = ["a"], priority = 3, probability = 0.5, service = { law = "exponential", mean = 1.0 } },
+  { name = "two", need = { cpu = 4 }, partition = "p", probability = 0.5, service = { law = "exponential", mean = 1.0 } },
+]
+"""
+
+
+@given(st.sampled_from(["", *builtin_names()]), st.randoms(use_true_random=False))
 def test_whatever_is_wrong_is_said(name: str, dice: Any) -> None:
     """Values replaced, keys renamed or dropped, at any place: a model, or an error with words, and nothing else."""
-    document = tomllib.loads(builtin_text(name)) | {"scenario": [{"from": 1.0, "until": 2.0, "rate_factor": 2.0}]}
+    document = tomllib.loads(builtin_text(name) if name else SHARED)
+    change = {"rate_factor": 2.0} if name else {"nodes": {"a": 1}, "announced": True}
+    document |= {"scenario": [{"from": 1.0, "until": 2.0, **change}]}
     for _ in range(dice.randint(1, 4)):
         place = dice.choice(sorted(places(document), key=str) or [()])
         table: Any = document
         for key in place[:-1]:
             table = table[key]
         if place and dice.random() < 0.5:
-            table[place[-1]] = dice.choice(JUNK)
+            table[place[-1]] = copy.deepcopy(dice.choice(JUNK))
         elif place and isinstance(table, dict):
             value = table.pop(place[-1])
             table |= {dice.choice(KEYS): value} if dice.random() < 0.7 else {}

@@ -248,7 +248,7 @@ def test_the_tables() -> None:
 
 
 def test_policies_have_what_tables_need() -> None:
-    assert list(policies())[:4] == ["fcfs", "first-fit", "easy", "conservative"]
+    assert list(policies())[:5] == ["fcfs", "first-fit", "easy", "easy-sjbf", "conservative"]
     for name, one in policies().items():
         assert isinstance(one, Policy)
         assert (one.name, one.digest, str(one), one.key) == (name, "", name, name)

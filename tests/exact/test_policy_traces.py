@@ -33,11 +33,20 @@ TRACES = {
     "first-fit": Trace(4, 1, [(0, 4, 4), (1, 3, 3), (2, 4, 1), (2.5, 1, 4), (3, 2, 2.5)], [0, 4, 9.5, 4, 7]),
     # A leaves two. B (3) is reserved at 4, and leaves one over then. D (1), at 3, lasts until 9 and takes that one; it
     # delays C, which has no reservation. E, at 3.5, would delay B. At 4 B, 4-6. From 6 on C is reserved at 9, and E,
-    # which lasts 6, would delay it. At 9 C, at 10 E.
-    "easy": Trace(4, 1, [(0, 2, 4), (1, 3, 2), (2, 4, 1), (3, 1, 6), (3.5, 1, 6)], [0, 4, 9, 3, 10]),
-    # The same A, B and C. B is reserved for 4-6, C for 6-7. D (1 for 6) would delay C wherever it starts before 7. E (1
-    # for 2), at 3.5, ends at 5.5, and B leaves one server: it passes all three.
-    "conservative": Trace(4, 1, [(0, 2, 4), (1, 3, 2), (2, 4, 1), (3, 1, 6), (3.5, 1, 2)], [0, 4, 6, 7, 3.5]),
+    # which lasts 6, would delay it. F (2) just ends at 9, and leaves no room for G, which is shorter, but came later.
+    # At 9 C, at 10 E and G.
+    "easy": Trace(
+        4, 1, [(0, 2, 4), (1, 3, 2), (2, 4, 1), (3, 1, 6), (3.5, 1, 6), (3.75, 2, 3), (3.75, 2, 2)],
+        [0, 4, 9, 3, 10, 6, 10],
+    ),
+    # A (3) runs 0-10, X (1) 0-3. B (4) is reserved at 10. At 3 one idles: D (lasts 2) before C (lasts 5), which came
+    # first, follows at 5 and just ends at 10. E (lasts 6) would delay B, which is longer still; it runs when B has.
+    "easy-sjbf": Trace(
+        4, 1, [(0, 3, 10), (0, 1, 3), (1, 4, 7), (2, 1, 5), (2.5, 1, 2), (2.75, 1, 6)], [0, 0, 10, 5, 3, 17]
+    ),
+    # The same A, B and C as in "easy". B is reserved for 4-6, C for 6-7. D (1 for 6) would delay C wherever it starts
+    # before 7. E (1 for 2), at 3.5, ends at 5.5, and B leaves one server: it passes all three.
+    "conservative": Trace(4, 9, [(0, 2, 4), (1, 3, 2), (2, 4, 1), (3, 1, 6), (3.5, 1, 2)], [0, 4, 6, 7, 3.5]),
     # At 4 D (3), and B (1), the first of two equals; C when D ends at 6. E (4) waits from 6.5 on while two idle, and F
     # (1) takes one of them at 7. All are free when B ends at 12.
     "most-servers-first": Trace(
@@ -112,6 +121,15 @@ def test_a_trace_is_that_of_one_policy(name: str) -> None:
 
 def test_options_matter() -> None:
     """The traces' own policies with another number serve them in another order."""
-    for name, option in (("smash", 1), ("smash", 3), ("quick-swap", 1), ("quick-swap", 4)):
+    for name, option in (("smash", 1), ("smash", 3), ("quick-swap", 1), ("quick-swap", 4), ("conservative", 2)):
         trace = TRACES[name]
         assert starts(policies()[name], Trace(trace.servers, option, trace.jobs, [])) != trace.starts
+
+
+def test_a_depth_of_one_is_first_come_first_served() -> None:
+    rng = np.random.default_rng(5)
+    arrival, service = np.cumsum(rng.exponential(1.0, 300)), rng.exponential(2.0, 300)
+    need, guess = rng.integers(1, 9, (300, 1)), service * rng.uniform(1.0, 9.0, 300)
+    by_turns, _ = run_jobs(np.array([12]), arrival, need, service, "fcfs")
+    times, _ = run_jobs(np.array([12]), arrival, need, service, "conservative", 1, guess)
+    np.testing.assert_allclose(times, by_turns, atol=1e-9)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -10,9 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_nodes import BOOK_ON_NODES, NodeCluster, layout_of, random_layout, some_jobs
 
+from loynes.errors import UsageError
+from loynes.estimate import Estimate, mean_of
 from loynes.kernels.events.engine import run_classes
 from loynes.kernels.events.layout import NEVER, RESUME, Layout, Rules
 from loynes.kernels.events.policies import policies
+from support import SURE, assert_holds
 
 
 def rules_of(priority: list[int], preemption: int = NEVER, kinds: int = 1) -> Rules:
@@ -152,8 +156,54 @@ def test_easy_by_the_book(seed: int, kinds: int, whole: bool, preemption: int) -
     check_by_the_book("easy", np.random.default_rng(seed), kinds, whole, preemption)
 
 
-@pytest.mark.parametrize("name", ["fcfs", "first-fit", "most-servers-first", "least-servers-first", "smash"])
+@pytest.mark.parametrize("name", ["fcfs", "first-fit", "least-servers-first"])
 def test_other_policies_by_the_book(name: str) -> None:
     rng = np.random.default_rng(3)
     for line in range(8):
-        check_by_the_book(name, rng, 1 + line % 2, line % 4 < 2, NEVER)
+        check_by_the_book(name, rng, 1 + line % 2, line % 4 < 2, NEVER if name != "fcfs" else line % 3)
+
+
+def mean_times(servers: int, rates: list[float], means: list[float], preemption: int, column: int) -> list[Estimate]:
+    """Of classes of one-server jobs, the first of which goes first, the mean wait (column 0) or response (1)."""
+    found = []
+    for seed in range(40):
+        rng = np.random.default_rng([seed, preemption])
+        arrival = np.cumsum(rng.exponential(1 / sum(rates), 40_000))
+        job_class = rng.choice(len(rates), len(arrival), p=np.array(rates) / sum(rates))
+        service, need = rng.exponential(np.array(means)[job_class]), np.ones((len(rates), 1), np.int64)
+        rules = rules_of([*range(len(rates), 0, -1)], preemption)
+        given = (np.array([servers]), arrival, job_class, need, service, service, policies()["fcfs"])
+        times, _ = run_classes(*given, 1, None, None, rules)
+        late = np.arange(len(arrival)) >= 4_000
+        found.append([times[late & (job_class == c), column].mean() for c in range(len(rates))])
+    return [mean_of(np.array(values), SURE) for values in zip(*found, strict=True)]
+
+
+def test_two_priorities_on_three_servers() -> None:
+    """M/M/3, nobody is stopped (Cobham 1954): W_k = C / (c mu (1 - s_(k-1)) (1 - s_k)) where C is Erlang's."""
+    rates, servers = [0.9, 1.2], 3
+    load = sum(rates)
+    idle = [load**n / math.factorial(n) for n in range(servers)]
+    last = load**servers / math.factorial(servers) / (1 - load / servers)
+    busy, first, both = last / (sum(idle) + last), rates[0] / servers, load / servers
+    exact = [busy / servers / (1 - first), busy / servers / ((1 - first) * (1 - both))]
+    for wait, estimate in zip(exact, mean_times(servers, rates, [1.0, 1.0], NEVER, 0), strict=True):
+        assert_holds(wait, estimate, 0.08)
+
+
+def test_two_priorities_that_stop_each_other() -> None:
+    """M/G/1, preemptive resume: T_k = (b_k (1 - s_k) + sum_(i <= k) rate_i E S_i^2 / 2) / ((1 - s_(k-1)) (1 - s_k))."""
+    rates, means, before, second = [0.6, 0.3], [0.5, 1.5], 0.0, 0.0
+    for k, estimate in enumerate(mean_times(1, rates, means, RESUME, 1)):
+        after = before + rates[k] * means[k]
+        second += rates[k] * means[k] ** 2
+        assert_holds((means[k] * (1 - after) + second) / ((1 - before) * (1 - after)), estimate, 0.08)
+        before = after
+
+
+def test_policies_that_cannot_have_rules() -> None:
+    one = np.ones((1, 1), np.int64)
+    quota = Rules(np.zeros(1, np.int64), NEVER, np.zeros(1, np.int64), one, np.full(1, -1), -one)
+    given = (np.ones(1, np.int64), np.zeros(1), np.zeros(1, np.int64), one, np.ones(1), np.ones(1))
+    with pytest.raises(UsageError, match="knows no quotas"):
+        run_classes(*given, policies()["server-filling"], 1, None, None, quota)

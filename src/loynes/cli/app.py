@@ -74,7 +74,8 @@ def models(
 
 
 @app.command(
-    epilog="Examples:\n\nloynes init\n\nloynes init team.toml --from team.csv --servers 64\n\n"
+    epilog="Examples:\n\nloynes init\n\nloynes init nodes.toml --nodes\n\n"
+    "loynes init team.toml --from team.csv --servers 64\n\n"
     "A table has a line for each kind of job: name, need, share (or jobs per day), mean duration (min), cv."
 )
 def init(
@@ -89,6 +90,7 @@ def init(
     jobs_per_hour: Annotated[
         float | None, typer.Option("--jobs-per-hour", min=1e-6, help="How many jobs come, of all kinds together.")
     ] = None,
+    nodes: Annotated[bool, typer.Option("--nodes", help="A cluster of nodes, with tasks that run on them.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing, take what is usual.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
     quiet: QuietOption = False,
@@ -96,8 +98,10 @@ def init(
     """Write a model file to start from, with a comment on every line: by a few questions, or from a table."""
     from loynes.cli import output, starting
 
-    ask = not yes and table is None and sys.stdin.isatty()
-    notes = starting.begin(path, table=table, servers=servers, jobs_per_hour=jobs_per_hour, ask=ask, force=force)
+    ask = not yes and table is None and not nodes and sys.stdin.isatty()
+    notes = starting.begin(
+        path, table=table, servers=servers, jobs_per_hour=jobs_per_hour, nodes=nodes, ask=ask, force=force
+    )
     output.wrote(path, quiet)
     if not quiet:
         print(*notes, sep="\n", end="\n" if notes else "", file=sys.stderr)
@@ -256,7 +260,7 @@ INTERRUPTED = 130
 def _at_the_prompt() -> None:
     """What makes a program of one command quick, before anything heavy is loaded."""
     # Modules are 150,000 objects that stay. Python would search them for garbage again and again, and a last time when
-    # it ends: two fifths of a second, of one.
+    # it ends: a third of a short command's time.
     gc.set_threshold(250_000)
     atexit.register(gc.freeze)
     # Threads of linear algebra pay for the large matrices of exact answers. Regressions on a dozen controls, which the

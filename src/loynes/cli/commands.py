@@ -61,7 +61,7 @@ class QuestionGroup(TyperGroup):
     def _listed(self) -> QuestionGroup:
         """This group with commands that have a name and a summary and nothing else: to list them loads no question."""
         listed = copy(self)
-        listed.commands = self.commands | {
+        listed.commands = {**self.commands} | {
             name: TyperCommand(name, help=text) for name in _commands() if (text := listed_summary(name))
         }
         return listed
@@ -136,6 +136,8 @@ def question_command(name: str) -> Any:
             if n in parameters and _is_flag(one) and not _is_flag(parameters[n]):
                 twice[f"{switch}_{n}"] = switch, n
                 parameters[f"{switch}_{n}"] = _negative(f"{switch}_{n}", n, one)
+            elif n in other.several:
+                parameters[n] = _parameters(other)[n]
             elif n not in (*parameters, LOG):
                 parameters[n] = one
     parameters |= _common(question)
@@ -143,7 +145,10 @@ def question_command(name: str) -> Any:
     def run(**given: Any) -> None:
         if question_for(question, given.get("model")) is not question:
             given[LOG] = given.pop("model")
-        chosen = next((switch for switch in others if given.get(switch)), "")
+        chosen = next((switch for switch, other in others.items() if _asks(switch, other, given)), "")
+        if not chosen:
+            for name in (name for other in others.values() for name in other.several):
+                given[name] = _whole(given.get(name))
         for alias, (switch, n) in twice.items():
             value = given.pop(alias)
             if switch == chosen:
@@ -163,6 +168,17 @@ def question_command(name: str) -> Any:
     command = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
     command.command(name, help=_first_paragraph(question.__doc__), epilog=examples)(run)
     return typer.main.get_command(command)
+
+
+def _whole(given: Any) -> Any:
+    """A whole number that was read as a text, since several would have been possible."""
+    return int(given) if isinstance(given, str) and given.strip().lstrip("-").isdecimal() else given
+
+
+def _asks(switch: str, question: type[Question], given: dict[str, Any]) -> bool:
+    """Whether a question is asked: by its option, or by several values of others."""
+    texts = [str(given.get(name)) for name in question.several]
+    return bool(given.get(switch)) or any("," in text or text.count(":") == 2 for text in texts)
 
 
 def _parameter(name: str, annotation: Any, default: Any = None) -> inspect.Parameter:

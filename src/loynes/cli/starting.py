@@ -15,7 +15,16 @@ import typer
 
 from loynes.errors import ModelError, UsageError
 from loynes.model import load
-from loynes.model.starting import BUSY, JOBS_PER_HOUR, KINDS, SERVERS, JobKind, enough_servers, starting_text
+from loynes.model.starting import (
+    BUSY,
+    JOBS_PER_HOUR,
+    KINDS,
+    SERVERS,
+    JobKind,
+    enough_servers,
+    nodes_text,
+    starting_text,
+)
 from loynes.results.files import write_text
 from loynes.traces.readers.tables import DELIMITERS, NAMES
 from loynes.traces.times import duration, number
@@ -44,15 +53,29 @@ MINUTES = {
 
 
 def begin(
-    path: str, *, table: str | None, servers: int | None, jobs_per_hour: float | None, ask: bool, force: bool
+    path: str,
+    *,
+    table: str | None,
+    servers: int | None,
+    jobs_per_hour: float | None,
+    nodes: bool,
+    ask: bool,
+    force: bool,
 ) -> list[str]:
     """Write a model file; one that is there stays, unless it may go. Returns what was taken for granted, in words."""
-    notes = []
+    notes: list[str] = []
     target = Path(path)
     if target.suffix.lower() != ".toml":
         raise UsageError(f"{path}: a model to start from is written to a .toml file")
     if target.exists() and not force:
         raise UsageError(f"{path}: is there already; --force writes over it")
+    if nodes:
+        if table is not None or servers is not None:
+            raise UsageError("nodes: are no servers, and no table tells of them; change the file that is written")
+        text = nodes_text(path, target.stem, jobs_per_hour or JOBS_PER_HOUR)
+        load(tomllib.loads(text))
+        write_text(target, text)
+        return notes
     kinds: Sequence[JobKind] = KINDS
     if table is not None:
         kinds, told = read_kinds(table)

@@ -12,6 +12,7 @@ from loynes.estimators.measures import ALL_JOBS, NOTHING_MORE, Moment, Resource,
 from loynes.inputs.tables import MANY_CLASSES
 from loynes.kernels.events.engine import ReplicaRecord
 from loynes.kernels.events.loop import (
+    BOUNDED,
     ENDED,
     KINDS,
     NONE,
@@ -59,6 +60,7 @@ def waits(
             wait=spread_of(wait, confidence, wanted),
             response=spread_of(response, confidence, wanted),
             no_wait=probability_from(per_job[:, NONE], len(observed), confidence),
+            bounded_slowdown=mean_of(per_job[:, BOUNDED], confidence) if observed[0].shortest > 0.0 else None,
             exceeds=tails_of(wait, confidence, wanted.exceeds),
         )
         slowdowns[name], tallies[name] = mean_of(per_job[:, SLOWDOWN], confidence), wait

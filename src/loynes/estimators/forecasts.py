@@ -27,14 +27,14 @@ class SortedStarts(NamedTuple):
 
     @property
     def draws(self) -> int:
-        return self.values.shape[1]
+        return int(self.values.shape[1])
 
     def quantile(self, level: float | Array) -> Array:
         """The smallest draw that at least such a share of draws does not exceed, of every job."""
         place = np.clip(np.ceil(np.asarray(level) * self.draws).astype(np.int64) - 1, 0, self.draws - 1)
         if place.ndim == 0:
-            return self.values[:, int(place)].astype(np.float64)
-        return self.values[np.arange(len(self.values)), place].astype(np.float64)
+            return np.asarray(self.values[:, int(place)], np.float64)
+        return np.asarray(self.values[np.arange(len(self.values)), place], np.float64)
 
     def within(self, time: float) -> Array:
         """The share of draws in which a job has started by a time."""

@@ -73,12 +73,16 @@ class Spread:
 
 @dataclass(frozen=True)
 class Waits:
-    """Wait and response of one class, or of all jobs together; P(no wait), and P(wait > x) for every x asked for."""
+    """Wait and response of one class, or of all jobs together; P(no wait), and P(wait > x) for every x asked for.
+
+    The bounded slowdown is the mean of max(1, response / max(service, a threshold)), of jobs that were run one by one.
+    """
 
     wait: Spread
     response: Spread
     no_wait: Estimate
     exceeds: Tails = field(default_factory=dict)
+    bounded_slowdown: Estimate | None = None
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from loynes.estimate import Estimate, key_text
 from loynes.estimators.measures import SYSTEM, System, Waits, percentile_name
 
-Unit = Literal["time", "time²", "probability", "share", "servers", "jobs"]
+Unit = Literal["time", "time²", "probability", "share", "servers", "jobs", "ratio"]
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,13 @@ class Metric:
     name: str  # as in tidy tables: wait.p95
     label: str  # in words: 95th percentile of the wait
     unit: Unit
-    get: Callable[[Any], Estimate]
+    get: Callable[[Any], Any]  # an Estimate; None where it is not known
     # 1: never falls as the rate grows or servers are taken away; -1: never rises; 0: may do either. Objectives of a
     # plan, whose search leans on it, must be one of the first two.
     grows: Literal[-1, 0, 1]
     of: Literal["class", "system"] = "class"
     short: str = ""  # as the head of a column
+    everywhere: bool = True  # False: known only of jobs that were run one by one, in logs and simulations
 
     @property
     def column(self) -> str:
@@ -85,7 +86,8 @@ def tail(x: float) -> Metric:
 def of_waits(waits: Waits) -> dict[str, Estimate]:
     """Every metric of a class, by name."""
     asked = [*percentiles_of(waits), *percentiles_of(waits, "response"), *(tail(x) for x in waits.exceeds)]
-    return {metric.name: metric.get(waits) for metric in (*metrics("class"), *asked)}
+    found = {metric.name: metric.get(waits) for metric in (*metrics("class"), *asked)}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def of_system(system: System) -> dict[str, Estimate]:
@@ -121,6 +123,8 @@ def _spread(what: str) -> None:
 _spread("wait")
 _spread("response")
 register(Metric("no_wait", "P(no wait)", "probability", lambda waits: waits.no_wait, -1, "class", "no wait"))
+register(Metric("bounded_slowdown", "bounded slowdown", "ratio", lambda waits: waits.bounded_slowdown, 1,
+                everywhere=False))  # fmt: skip
 register(Metric("busy_servers", "busy servers", "servers", lambda system: system.busy_servers, 0, "system"))
 register(Metric("utilization", "utilization", "share", lambda system: system.utilization, 1, "system"))
 register(Metric("idle_servers", "idle servers", "servers", lambda system: system.idle_servers, 0, "system"))

@@ -29,7 +29,19 @@ import numpy as np
 from loynes.arrays import Array
 from loynes.estimate import Estimate, mean_of
 from loynes.estimators.measures import Measures, Resource, Spread, System, Waits, Wanted, part_of
-from loynes.kernels.events.recorded import BUSY, COUNT, EXCEEDS, LINE, NONE, RANKS, RESPONSE, THERE, WAIT, RecordedState
+from loynes.kernels.events.recorded import (
+    BOUNDED,
+    BUSY,
+    COUNT,
+    EXCEEDS,
+    LINE,
+    NONE,
+    RANKS,
+    RESPONSE,
+    THERE,
+    WAIT,
+    RecordedState,
+)
 
 # See above.
 WIDER = 1.25
@@ -149,6 +161,8 @@ def wait_quantity(
     if quantile is not None:
         added = 0.0 if of_response else -math.log1p(-quantile) * mean_service
         return Quantity(mine, values[own:], added)
+    if column == BOUNDED:  # it responds to load as a response does
+        return Quantity(mine, values[own:], 0.0)
     if column >= NONE:
         return Quantity(mine, values[own:], most=1.0)
     statistic = (column - WAIT) % 6
@@ -180,7 +194,7 @@ def measures(
             return wanted.spread(value(first), value(first + 1), [*(value(first + k) for k in range(2, 6)), *more])
 
         tails = {x: value(EXCEEDS + k) for k, x in enumerate(wanted.exceeds)}
-        return Waits(spread(WAIT), spread(RESPONSE), value(NONE), tails)
+        return Waits(spread(WAIT), spread(RESPONSE), value(NONE), tails, value(BOUNDED))
 
     def over_time(column: int, divided: float = 1.0, service: float = math.inf, most: float = math.inf) -> Estimate:
         values = state.time[:, column] / divided

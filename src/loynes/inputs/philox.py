@@ -25,6 +25,7 @@ STREAM_RESPONSE = 3
 STREAM_START = 4
 STREAM_MAJORANT = 5
 STREAM_ARRIVAL = 6
+STREAM_BELIEF = 7
 STREAM_POLICY = 9  # what a policy draws, by how much it has drawn
 STREAM_MAJORANT_CHECK = 16  # and the few after it, one an attempt
 # Added to a stream's number: the words that pick a job's servers under random assignment, four picks a word group,

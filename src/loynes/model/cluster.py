@@ -21,12 +21,9 @@ from loynes.model.nodes import Name, Nodes, Placement, Preemption, Quota, check_
 from loynes.model.pooling import pooled_document, unit_sizes
 from loynes.model.scenario import Change, check_scenario
 from loynes.model.shares import with_probabilities
-from loynes.model.sizes import Text, at_least_one, by_kind
+from loynes.model.sizes import MOST_SERVERS, Text, There, by_kind
 from loynes.model.streams import Chain, PhaseMix, chain_of, mix_of, together
 from loynes.model.units import unit_named
-
-# One 64-bit word a server and replica: beyond this a dense vector no longer fits anywhere sensible.
-MOST_SERVERS = 1_000_000
 
 # Keys that are left out of a model's content where they say nothing.
 OPTIONAL = (
@@ -61,7 +58,7 @@ class Model(Record):
     description: Text | None = None
     time_unit: TimeUnit | None = None
     one_kind: Annotated[Count, Field(le=MOST_SERVERS)] | None = Field(None, alias="servers")
-    resources: Annotated[dict[Name, at_least_one(MOST_SERVERS)], Field(min_length=1)] | None = None
+    resources: Annotated[dict[Name, There], Field(min_length=1)] | None = None
     nodes: Annotated[tuple[Nodes, ...], Field(min_length=1), BeforeValidator(_tables)] | None = None
     placement: Placement | None = None
     preemption: Preemption | None = None

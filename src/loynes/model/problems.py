@@ -17,11 +17,11 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from loynes.model.cluster import MOST_SERVERS
 from loynes.model.fields import BY_RESOURCE, NUMBER, SHARE
 from loynes.model.hints import hint_for, meant_by, name_meant
 from loynes.model.lines import Lines, Place
 from loynes.model.misfits import Misfits
+from loynes.model.sizes import MOST_SERVERS
 
 # A document is read again so often at most: nested mistakes take a round each.
 ROUNDS = 12

@@ -21,6 +21,9 @@ from pydantic import (
 
 from loynes.model.fields import BY_RESOURCE, NUMBER
 
+# One 64-bit word a server and replica: beyond this a dense vector no longer fits anywhere sensible.
+MOST_SERVERS = 1_000_000
+
 _LETTERS = "kMGTPE"
 # Bytes of a unit: powers of 1000, and of 1024 (IEC 80000-13).
 BYTES = {"B": 1} | {f"{x}B": 1000**n for n, x in enumerate(_LETTERS, 1)}
@@ -98,11 +101,10 @@ def _schema(least: int, most: int | None = None) -> WithJsonSchema:
     return WithJsonSchema({"anyOf": [number, {"type": "string", "examples": ["512 GB"]}]})
 
 
-def at_least_one(most: int) -> Any:
-    """The type of what there is: a number from 1 to `most`, or a size."""
-    return Annotated[int, Strict(), Field(ge=1, le=most), WrapValidator(_read(1)), _written, _schema(1, most)]
-
-
+# What there is: a number from 1 on, or a size.
+There = Annotated[
+    int, Strict(), Field(ge=1, le=MOST_SERVERS), WrapValidator(_read(1)), _written, _schema(1, MOST_SERVERS)
+]
 # What is asked for or taken away: a number from 0 on, or a size.
 Amount = Annotated[int, Strict(), Field(ge=0), WrapValidator(_read(0)), _written, _schema(0)]
 Text = Annotated[str, Strict()]

@@ -73,6 +73,89 @@ service = {service}
 NEXT_CLASS = "".join(line for line in FIRST_CLASS.splitlines(keepends=True) if not line.startswith("#"))
 
 
+NODES = """\
+# A cluster of nodes and its jobs, for loynes. What follows a # is a comment. Is the file right, what does it ask for?
+#     loynes check {path}
+# How long do jobs wait, and what do nodes cost beside one pool of all they have?
+#     loynes simulate {path} --policy easy
+# How many nodes are enough?
+#     loynes plan {path} --vary nodes.gpu --policy easy --slo 'p95(wait) <= 1h'
+name = {name}
+
+# The unit of times that are plain numbers, and of files that are written: seconds, minutes, hours, days, ...
+time_unit = "minutes"
+
+# Which node a task takes of those with room: "pack" (the fullest), "spread" (the emptiest), "first-fit" (the first).
+placement = "pack"
+
+# Nodes that are alike: a [[nodes]] table for each kind.
+[[nodes]]
+# What classes call it.
+name = "gpu"
+# How many there are.
+count = 4
+# What each of them has. Amounts are whole numbers, or sizes of memory such as "512 GB" or "64 GiB".
+has = {{ cpu = 64, gpu = 8, memory = "512 GB" }}
+
+[[nodes]]
+name = "cpu"
+count = 2
+has = {{ cpu = 128, memory = "256 GB" }}
+
+# When jobs come.
+[arrivals]
+# "poisson": one by one, independently of each other. Others (in batches, by the hour of the day): docs/arrivals.md
+process = "poisson"
+# Jobs of all classes together. It may be left out, and given by --rate '12 per hour' or --load 0.7.
+rate = {rate}
+
+# Kinds of jobs: a [[classes]] table for each.
+[[classes]]
+# What tables call it.
+name = "training"
+# How many pieces a job is made of, which start together and end together.
+tasks = 2
+# What ONE task takes, all of it on one node.
+need = {{ cpu = 32, gpu = 8, memory = "256 GB" }}
+# How many tasks of a job may be on the same node.
+per_node = 1
+# Which nodes it may run on; on all of them, if this is left out.
+nodes = ["gpu"]
+# Larger goes first. Running jobs are not stopped for it, unless the file says preemption = "restart" or "resume".
+priority = 1
+# The share of jobs that are of this class, from 0 to 1. The shares of all classes sum to 1.
+probability = 0.1
+# How long a job runs. "exponential" needs a mean alone: most jobs are shorter, a few much longer.
+service = {{ law = "exponential", mean = "60 min" }}
+
+[[classes]]
+name = "notebook"
+need = {{ cpu = 8, gpu = 1, memory = "64 GB" }}
+probability = 0.5
+service = {{ law = "exponential", mean = "30 min" }}
+
+[[classes]]
+name = "prepare"
+need = {{ cpu = 16, memory = "32 GB" }}
+probability = 0.4
+service = {{ law = "exponential", mean = "10 min" }}
+
+# How much some classes may hold at once: a [[quotas]] table for each limit.
+[[quotas]]
+# What it is called.
+name = "interactive"
+# Whose jobs count against it.
+classes = ["notebook"]
+# The most they hold together.
+limit = {{ gpu = 16 }}
+"""
+
+
+def nodes_text(path: str, name: str, jobs_per_hour: float) -> str:
+    """The text of a model file with nodes."""
+    return NODES.format(path=path, name=_quoted(name), rate=f'"{jobs_per_hour:.6g} per hour"')
+
+
 def starting_text(path: str, name: str, servers: int, jobs_per_hour: float, kinds: Sequence[JobKind]) -> str:
     """The text of a model file."""
     shares = _shares([kind.share for kind in kinds])

@@ -53,9 +53,12 @@ class ComparePolicies(Question):
     rates: options.Rates = None
     window: options.Window = None
     threshold: options.SwapThreshold = None
+    depth: options.Depth = None
     age: options.Age = None
     cycle: options.Cycle = None
     inflation: options.Inflation = 1.0
+    overestimate: options.Overestimate = 0.0
+    slowdown_threshold: options.SlowdownThreshold = None
     jobs: Annotated[int, Field(ge=1, le=2**40), Option("Observed in each replica.", unit="jobs")] = 100_000
     replicas: Annotated[int, Field(ge=2, le=100_000), Option("Independent runs.")] = 32
     burn_in: Annotated[
@@ -79,7 +82,8 @@ class ComparePolicies(Question):
         from loynes.questions.answering.orders import check_order, numbers_of, order_of
 
         model = self.model
-        orders = [order_of(one, numbers_of(self), self.inflation, strictly=False) for one in self.policies]
+        believed = (self.inflation, self.overestimate)
+        orders = [order_of(one, numbers_of(self), *believed, strictly=False) for one in self.policies]
         names = tuple(order.policy for order in orders)
         if not names or len(set(names)) < len(names):
             raise UsageError("policies: name at least one, and none twice")
@@ -96,7 +100,7 @@ class ComparePolicies(Question):
         shared = model.nodes is not None or model.has_rules
         searched = [order for order in orders if order.policy != "fcfs" or shared] if self.limits else []
         count, each = len(self.loads or self.rates or own), float(self._jobs * self.replicas)
-        limit = NEAR_LIMIT * jobs_of_search(model)
+        limit = NEAR_LIMIT * jobs_of_search()
         then = limit * len(searched) + each * count * len(orders)
         part = steps.next(OF_THRESHOLD, then)
         fcfs = limit_of(model.pooled, order_of("fcfs", {}), seed=self.seed, context=part)
@@ -142,6 +146,7 @@ class ComparePolicies(Question):
         from loynes.estimators.events import paired_difference
         from loynes.estimators.measures import Wanted
         from loynes.questions.answering.events import event_task, run_until, simulation_of, unended_jobs
+        from loynes.questions.answering.orders import shortest_of
 
         model, points, baseline = self.model, [], None
         load = rate / fcfs.rate.estimate
@@ -155,6 +160,7 @@ class ComparePolicies(Question):
             events = event_task(
                 model, rate, order, seed=self.seed, replicas=np.arange(self.replicas), burn_in=burn_in,
                 jobs_observed=self.jobs, limit=max(MOST_PRESENT, 1 << (4 * model.servers).bit_length()),
+                shortest=shortest_of(self.slowdown_threshold, model.time_unit) or 0.0,
             )  # fmt: skip
             replicas, _ = run_until(events, part.engine)
             if len(replicas) < 2:

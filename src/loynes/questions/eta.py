@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field
 from loynes.errors import UsageError
 from loynes.execution.context import Context
 from loynes.model import load
-from loynes.model.cluster import MOST_SERVERS
+from loynes.model.sizes import MOST_SERVERS
 from loynes.model.units import seconds_of
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field
 from loynes.arrays import Array
 from loynes.errors import UsageError
 from loynes.execution.context import Context
-from loynes.model.cluster import MOST_SERVERS
+from loynes.model.sizes import MOST_SERVERS
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask
 from loynes.questions.asking.logs import ResourcesOption

@@ -36,6 +36,6 @@ class EvaluateLog(OnResamples):
         from loynes.questions.answering.resampling import LogRunner
 
         runner = LogRunner(self, context)
-        objectives = asked_of(self.slo, runner.names, LOG_UNIT)
+        objectives = asked_of(self.slo, runner.names, LOG_UNIT, slowdowns=True)
         result = runner.evaluation(runner.run(runner.case(), context, with_tails(self.exceeds, objectives)))
         return replace(result, objectives=judged(objectives, result)) if objectives else result

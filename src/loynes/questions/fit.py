@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, PlainSerializer
 
 from loynes.errors import LoynesError, TraceError
 from loynes.estimate import Estimate, mean_of
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from loynes.questions.answering.orders import Order
 
 MOST_CLASSES = 12
+# The policy that the log's own waits say.
+AUTO = "auto"
 LEAST_JOBS = 100
 # The log's waits are cut into so many stretches where it is too short to be resampled.
 STRETCHES = 20
@@ -50,13 +52,16 @@ class Fit(AboutLog):
     length of jobs has a rate of its own); or `trace` (the recorded gaps in their order). `auto` takes the first that
     passes the test: fitted to every other week, its mean wait, 95th percentile, utilization and dispersion of daily
     counts lie in the intervals that the other weeks leave, and those of the whole log, too. Where none passes,
-    `accepted` is false: take the log itself in place of a model. Waits are those under the log's `policy`: auto is
-    fcfs or easy, whichever is nearer to the waits that the log recorded. Without `compare` nothing is tested.
+    `accepted` is false: take the log itself in place of a model. Waits, of models and of the log's replay, are those
+    under the log's `policy`, as `simulate` takes one, with `window`, `threshold`, `option`, and `inflation` in place of
+    requested times: auto is fcfs or easy, whichever is nearer to the waits that the log recorded. Without `compare`
+    nothing is tested.
     """
 
     command: ClassVar[str] = "fit"
     examples: ClassVar[tuple[str, ...]] = (
         "loynes fit log.swf.gz -o model.toml",
+        "loynes fit log.swf.gz --policy easy -o model.toml",
         "loynes fit jobs.csv --servers 64 --column need=cores --law fit --arrivals mmpp -o model.toml",
     )
 
@@ -73,9 +78,17 @@ class Fit(AboutLog):
         "auto"
     )
     policy: Annotated[
-        Literal["auto", "fcfs", "easy", "conservative", "first-fit"],
-        Option("Under which the log was run, and models are.", "auto|fcfs|easy|conservative|first-fit"),
-    ] = "auto"
+        Any,
+        PlainSerializer(str),
+        Option(
+            "Under which the log was run, and models are: a name (loynes policies), a file of your own (.py), or auto, "
+            "fcfs or easy."
+        ),
+    ] = AUTO
+    window: options.Window = None
+    threshold: options.SwapThreshold = None
+    option: options.OwnOption = None
+    inflation: options.BelievedTimes = None
     compare: Annotated[bool, Option("Test models, and show the waits of the one that is taken beside the log's.")] = (
         True
     )
@@ -157,9 +170,11 @@ class Fit(AboutLog):
         from loynes.questions.answering.candidates import inflation_of, log_policy
         from loynes.questions.answering.orders import order_of
 
-        policy = log_policy(jobs, servers) if self.policy == "auto" else self.policy
-        order = order_of(policy, {})
-        return replace(order, inflation=inflation_of(jobs)) if order.rule.believes_run_times else order
+        numbers = {"window": self.window, "threshold": self.threshold, "option": self.option}
+        policy = log_policy(jobs, servers) if self.policy == AUTO else self.policy
+        order = order_of(policy, numbers, 1.0 if self.inflation is None else self.inflation)
+        guessed = order.rule.believes_run_times and self.inflation is None
+        return replace(order, inflation=inflation_of(jobs)) if guessed else order
 
     def _tried(
         self, jobs: Trace, self_made: tuple[Any, ...], order: Order, deadline: Deadline, context: Context
@@ -172,8 +187,9 @@ class Fit(AboutLog):
             first, second = alternate_weeks(jobs, days_of(jobs.submit, jobs.source))
             names = NAMES if self.arrivals == "auto" else (self.arrivals,)
             steps = Steps(context)
-            halves = held_out(second, self_made[0], order, self.seed, steps.next(1.0, 2.0 + 2 * len(names)))
-            whole = held_out(jobs, self_made[0], order, self.seed, steps.next(2.0, 2.0 * len(names)))
+            part, believed = steps.next(1.0, 2.0 + 2 * len(names)), self.inflation
+            halves = held_out(second, self_made[0], order, self.seed, part, believed)
+            whole = held_out(jobs, self_made[0], order, self.seed, steps.next(2.0, 2.0 * len(names)), believed)
         except TraceError:
             return (), SHORT
         tried: list[Candidate] = []
@@ -209,12 +225,12 @@ class Fit(AboutLog):
         names = [c.label for c in fitted.model.classes]
         try:
             if self.compare:
-                return replayed_waits(jobs, fitted, servers, order, self.confidence, self.seed)
+                return replayed_waits(jobs, fitted, servers, order, self.confidence, self.seed, self.inflation)
         except TraceError:
             pass
         from loynes.questions.answering.candidates import waits_under
 
-        wait = waits_under(jobs, servers, order)
+        wait = waits_under(jobs, servers, order, self.inflation)
         classes = {name: _log_mean(wait[fitted.group == k], self.confidence) for k, name in enumerate(names)}
         return {ALL_JOBS: _log_mean(wait, self.confidence)} | classes
 

@@ -16,8 +16,9 @@ from loynes.execution.deadline import Stopped
 from loynes.execution.steps import Steps
 from loynes.questions.answering.ending import cut_short
 from loynes.questions.asking import options
+from loynes.questions.asking.changed import MOST_COPIES
 from loynes.questions.asking.options import Option
-from loynes.questions.asking.resampled import MOST_COPIES, OnResamples
+from loynes.questions.asking.resampled import OnResamples
 from loynes.results.quantity import LOG_UNIT
 from loynes.results.records.log_plan import LogGoal, LogPlan, TriedValue
 
@@ -72,7 +73,7 @@ class PlanLog(OnResamples):
         from loynes.questions.answering.resampling import LogRunner
 
         runner = LogRunner(self, context)
-        objectives = objectives_of(self.slo, runner.names, LOG_UNIT)
+        objectives = objectives_of(self.slo, runner.names, LOG_UNIT, slowdowns=True)
         search = Search(self, runner, objectives, context)
         try:
             answer, done = search.first(self.probability), ""

@@ -80,11 +80,12 @@ class PlanPartition(Question):
             if piles_up(model, replicas, burn_in + self.jobs):
                 name = "a shared pool" if number else "the division"
                 warnings += (f"{name} is unstable here: work piles up, and a longer run would show longer waits",)
+        less = paired_difference(records[0], records[1], self.confidence)
         parts = _parts(self.model, rate, self.seed)
         if not any(part.jobs for part in parts):
             warnings += (
-                "no class has servers of its own: the servers are too few for whole jobs of each beside those that help "
-                "the largest, and the division is a shared pool",
+                "no class has servers of its own: the servers are too few for whole jobs of each beside those that help"
+                " the largest, and the division is a shared pool",
             )
         return Partition(
             model=model.with_rate(rate),
@@ -92,7 +93,7 @@ class PlanPartition(Question):
             parts=parts,
             divided=results[0],
             shared=results[1],
-            difference=paired_difference(records[0], records[1], self.confidence),
+            difference=less,
             confidence=self.confidence,
             seed=self.seed,
             warnings=warnings,

@@ -64,7 +64,7 @@ class SensitivityLog(OnResamples):
         from loynes.questions.answering.resampling import LogRunner, log_of, on_the_same
 
         runner = LogRunner(self, context)
-        target = target_of(self.objective, runner.names, LOG_UNIT)
+        target = target_of(self.objective, runner.names, LOG_UNIT, slowdowns=True)
         if target.metric.name in IDLE:
             raise UsageError(
                 f"objective {self.objective!r}: idle servers are those that are not busy; take busy_servers"

@@ -101,10 +101,13 @@ class Simulate(Question):
     ] = ()
     window: options.Window = None
     threshold: options.SwapThreshold = None
+    depth: options.Depth = None
     age: options.Age = None
     cycle: options.Cycle = None
     option: options.OwnOption = None
     inflation: options.Inflation = 1.0
+    overestimate: options.Overestimate = 0.0
+    slowdown_threshold: options.SlowdownThreshold = None
     jobs: options.EventJobs = None
     replicas: Annotated[
         int | None, Field(ge=2, le=100_000), Option("Independent runs.", default="32, with a horizon 512")
@@ -132,8 +135,11 @@ class Simulate(Question):
     def answer(self, context: Context) -> Simulation:
         from loynes.estimators.measures import Wanted
         from loynes.questions.answering.judging import asked_of, judged, with_percentiles, with_tails
+        from loynes.questions.answering.orders import shortest_of
 
-        objectives = asked_of(self.slo, [c.label for c in self.model.classes], self.model.time_unit)
+        names, unit = [c.label for c in self.model.classes], self.model.time_unit
+        slowdowns = shortest_of(self.slowdown_threshold, unit) is not None
+        objectives = asked_of(self.slo, names, unit, slowdowns=slowdowns)
         wanted = Wanted(with_tails((), objectives), with_percentiles(self.percentiles, objectives), tails=True)
         result, unended = self._simulated(context, wanted)
         lower = "jobs that had not ended are left out" if unended else ""
@@ -145,10 +151,10 @@ class Simulate(Question):
         from loynes.questions.answering.ending import cut_short
         from loynes.questions.answering.events import BURNED_IN, event_task, run_until, simulation_of, unended_jobs
         from loynes.questions.answering.nodes import beside, check_start
-        from loynes.questions.answering.orders import check_order, numbers_of, order_of
+        from loynes.questions.answering.orders import check_order, numbers_of, order_of, shortest_of
         from loynes.questions.answering.scenario import changes_of
 
-        order = order_of(self.policy, numbers_of(self), self.inflation)
+        order = order_of(self.policy, numbers_of(self), self.inflation, self.overestimate)
         moments, horizon = self._moments()
         model = self.model
         warnings = check_order(model, order)
@@ -174,7 +180,8 @@ class Simulate(Question):
             part.progress(0.0, f"{order.label}, {count} replicas")
             events = event_task(
                 model, judged.rate, order, seed=self.seed, replicas=numbers, burn_in=burn_in, jobs_observed=jobs,
-                horizon=horizon, at=moments, soon=SOON / judged.rate, changes=changes_of(model), **begun,
+                horizon=horizon, at=moments, soon=SOON / judged.rate, changes=changes_of(model),
+                shortest=shortest_of(self.slowdown_threshold, model.time_unit) or 0.0, **begun,
             )  # fmt: skip
             more, stopped = run_until(events, context.watched_by(part).engine)
             replicas += more

@@ -39,7 +39,9 @@ def _sentences(result: Advice) -> list[str]:
         sentences.append("No policy is stable here.")
     else:
         mean = how(best.result.overall.wait.mean.estimate)
-        sentences.append(f"{best.policy} is best by {result.metric}: jobs wait {mean} on average. But: {best.caveat}.")
+        sentences.append(f"{best.policy} is first by {result.metric}: jobs wait {mean} on average. But: {best.caveat}.")
+        if result.level:
+            sentences.append(f"Not told apart from it, as intervals meet: {listed(list(result.level))}.")
     unstable = [one.policy for one in result.choices if one.state == "unstable"]
     if unstable:
         sentences.append(f"Unstable here, as far as runs can tell: {listed(unstable)}.")

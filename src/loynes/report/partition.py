@@ -19,9 +19,10 @@ RULE = (
 
 @page_for(Partition)
 def content(result: Partition) -> Content:
-    how, less = times(result.time_unit), result.difference
-    moves = f"{how(abs(less.estimate))}{between(size_of(less), result.confidence, how)}"
-    text = f"{moves} {'shorter' if less.estimate < 0 else 'longer'} than in" if clear(less) else "not told apart from"
+    how, less, text = times(result.time_unit), result.difference, "not told apart from that in"
+    if less is not None and clear(less):
+        moves = f"{how(abs(less.estimate))}{between(size_of(less), result.confidence, how)}"
+        text = f"{moves} {'shorter' if less.estimate < 0 else 'longer'} than in"
     return Content(
         kind="plan partition",
         title=result.title,

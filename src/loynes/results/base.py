@@ -71,7 +71,7 @@ class Result:
     tidy_csv: ClassVar[bool] = False
     # Keys that are left out of JSON where there is nothing of them.
     optional: ClassVar[tuple[str, ...]] = (
-        "exceeds", "resources", "fragmentation", "pooled", "objectives", "percentiles", "tails"
+        "exceeds", "resources", "fragmentation", "pooled", "objectives", "percentiles", "tails", "bounded_slowdown"
     )  # fmt: skip
 
     question: dict[str, Any] = field(default_factory=dict)

@@ -36,13 +36,14 @@ def asked_percentiles(waits: Waits | None, otherwise: tuple[str, ...] = ("p95", 
 def wait_spare(waits: Waits, *last: str) -> tuple[str, ...]:
     """Columns of waits that a narrow terminal goes without, the first to go first."""
     names = shown_percentiles(waits)
-    return tuple(dict.fromkeys((names[0], "mean response", names[-1], *last)))
+    return tuple(dict.fromkeys((names[0], "mean response", names[-1], *last, "bounded slowdown")))
 
 
 def shown_metrics(waits: Waits) -> list[Metric]:
     """What a table of waits shows of a class, P(wait > x) where it was asked for."""
     names = ("wait.mean", *(f"wait.{name}" for name in shown_percentiles(waits)), "no_wait")
-    return [*map(metric, names), *map(tail, waits.exceeds), metric("response.mean")]
+    bounded = [] if waits.bounded_slowdown is None else [metric("bounded_slowdown")]
+    return [*map(metric, names), *map(tail, waits.exceeds), metric("response.mean"), *bounded]
 
 
 def wait_columns(waits: Waits, time_unit: str | None) -> dict[str, object]:

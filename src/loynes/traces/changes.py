@@ -33,15 +33,20 @@ class Changes:
     stretched: tuple[tuple[str, float], ...] = ()
     fewer: tuple[tuple[str, int], ...] = ()
     wider: tuple[str, ...] = ()
+    larger: str = "stretch"  # what becomes of jobs that need more than max_need: stretch, split, refuse
+    kill_at_limit: bool = False  # jobs that run longer than was requested are ended then
 
     @property
     def texts(self) -> tuple[str, ...]:
         """In words, one each."""
         texts = [] if self.scale == 1.0 else [f"{self.scale:g} times as many jobs"]
-        texts += [] if self.max_need is None else [f"no job on more than {self.max_need} servers"]
+        if self.max_need is not None:
+            what = {"stretch": "", "split": ", larger ones in pieces", "refuse": ", larger ones refused"}[self.larger]
+            texts.append(f"no job on more than {self.max_need} servers{what}")
         texts += [f"without {name}" for name in self.without]
         texts += [] if self.run_times == 1.0 else [f"run times times {self.run_times:g}"]
         texts += [] if self.limits == 1.0 else [f"requested times times {self.limits:g}"]
+        texts += ["jobs ended at their limits"] if self.kill_at_limit and self.limits == 1.0 else []
         return (*texts, *(f"{name} by night" for name in self.to_night))
 
 
@@ -59,6 +64,8 @@ def changed(trace: Trace, changes: Changes, names: list[str], group: Ints) -> tu
         chosen = _chosen(trace, name, names, group)
         kept = ~(chosen & (np.cumsum(chosen) % every == 0))
         trace, group = rows_of(trace, kept), group[kept]
+    if changes.max_need is not None and changes.larger != "stretch":
+        trace, group = _without_larger(trace, group, changes.max_need, changes.larger == "split")
     service, need, requested = trace.service, trace.need, trace.requested
     for name, factor in changes.stretched:
         service = np.where(_chosen(trace, name, names, group), service * factor, service)
@@ -70,9 +77,10 @@ def changed(trace: Trace, changes: Changes, names: list[str], group: Ints) -> tu
         # The same work on fewer servers: as long as it takes if it speeds up in proportion.
         smaller = np.minimum(need, changes.max_need)
         service, need = service * (need / smaller), smaller
-    if changes.limits != 1.0:
+    if changes.limits != 1.0 or changes.kill_at_limit:
         if requested is None:
-            raise UsageError(f"limits: {trace.source} has no requested times")
+            option = "limits" if changes.limits != 1.0 else "kill-at-limit"
+            raise UsageError(f"{option}: {trace.source} has no requested times")
         requested = requested * changes.limits
         service = np.fmin(service, requested)
     labels = trace.labels if requested is None else trace.labels | {"requested_time": requested}
@@ -80,6 +88,23 @@ def changed(trace: Trace, changes: Changes, names: list[str], group: Ints) -> tu
     for name in changes.to_night:
         trace, group = _to_night(trace, _chosen(trace, name, names, group), group)
     return trace, group
+
+
+def _without_larger(trace: Trace, group: Ints, most: int, split: bool) -> tuple[Trace, Ints]:
+    """Jobs that need more are split into pieces that run as long, beside each other or not; or they are left out."""
+    large = trace.need > most
+    if not split:
+        if large.all():
+            raise TraceError(f"{trace.source}: every one of its jobs needs more than {most} servers")
+        refused = {f"refused: needs more than {most} servers": int(large.sum())} if large.any() else {}
+        return replace(rows_of(trace, ~large), skipped=trace.skipped | refused), group[~large]
+    pieces = -(-trace.need // most)
+    index = np.repeat(np.arange(trace.jobs), pieces)
+    last = np.zeros(len(index), np.bool_)
+    last[np.cumsum(pieces) - 1] = True
+    # All pieces are as large as they may be, but for the last, which has the rest.
+    need = np.where(last, trace.need[index] - (pieces[index] - 1) * most, np.minimum(trace.need[index], most))
+    return replace(rows_of(trace, index), need=need), group[index]
 
 
 def _chosen(trace: Trace, name: str, names: list[str], group: Ints) -> NDArray[np.bool_]:

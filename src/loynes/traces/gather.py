@@ -41,10 +41,12 @@ def gather(
     demand: Mapping[str, Array] | None = None,
     unit: str = "servers",
     least: int = 1,
+    ids: NDArray[Any] | None = None,
 ) -> Trace:
     """Apply the rules to one value a line (NaN: missing) in the lines' order; `place` is each one's line number.
 
-    `demand` has the units of every resource, `unit` says what `need` counts, and `least` what it must be.
+    `demand` has the units of every resource, `unit` says what `need` counts, and `least` what it must be; `ids` is what
+    jobs are called, by default the lines they are on.
     """
     alive = np.ones(len(submit), dtype=np.bool_)
 
@@ -98,6 +100,8 @@ def gather(
         skipped=dict(ledger.skipped),
         repaired=dict(ledger.repaired),
         examples=tuple(ledger.examples),
+        ids=(place if ids is None else ids)[alive][order],
+        begins=first,
     )
 
 

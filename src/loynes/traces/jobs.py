@@ -57,6 +57,7 @@ class Jobs:
         self.values: dict[str, Array] = {}
         self.demand: dict[str, Array] = {}
         self.labels: dict[str, Words] = {}
+        self.ids: Words | None = None  # what the log calls jobs
         self._damaged = list(damaged)
         self._zoned = self._naive = np.zeros(len(self.place), dtype=np.bool_)
 
@@ -188,6 +189,7 @@ class Jobs:
             demand={name: units[keep] for name, units in self.demand.items()} if several else {},
             unit=unit,
             least=least,
+            ids=None if self.ids is None else label_of(self.ids)[keep],
         )
 
     def _all_labels(self) -> Mapping[str, Words]:

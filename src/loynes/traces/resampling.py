@@ -102,7 +102,7 @@ def jobs_on(days: Days, submit: Array, chosen: Ints) -> tuple[Ints, Array]:
 
 
 def resample(
-    days: Days, submit: Array, session: Ints, seed: int, number: int, scale: float = 1.0
+    days: Days | None, submit: Array, session: Ints, seed: int, number: int, scale: float = 1.0
 ) -> tuple[Ints, Array]:
     """The jobs of a resample (by their numbers in the log) and when they come, in order; up to 0, the log itself.
 
@@ -118,8 +118,11 @@ def resample(
             index, when = np.arange(len(submit)), submit
             stretch = np.zeros(len(submit), np.int64)
         else:
+            assert days is not None  # needed unless the log itself is run, or thinned
             chosen = choose_days(days, rng)
             index, when = jobs_on(days, submit, chosen)
+            if number <= 0:  # laid on the log itself, whose days begin at another time than 0
+                when = when + days.begin
             begins = np.diff(chosen, prepend=-2) != 1
             sizes = days.first[chosen + 1] - days.first[chosen]
             stretch = np.repeat(np.cumsum(begins), sizes)

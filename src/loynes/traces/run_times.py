@@ -184,7 +184,7 @@ def _keys(
         "user": labels.get("user", none).tolist(),
         "queue": labels.get("queue", none).tolist(),
     }
-    found = []
+    found: list[list[tuple[object, ...]]] = []
     for level in levels:
         parts = [columns[name] for name in level.split(", ")] if level != "all" else []
         found.append(list(zip(*parts, strict=True)) if parts else [()] * len(need))

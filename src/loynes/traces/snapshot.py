@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from loynes.arrays import Array, Ints
 from loynes.errors import TraceError, UsageError
-from loynes.traces.units import resource_named, unit_named
+from loynes.traces.units import unit_named
 
 RUNNING = frozenset({"running", "r", "completing", "cg", "admitted", "configuring", "cf"})
 WAITING = frozenset({"pending", "pd", "waiting", "queued", "q", "requeued", "rq"})
@@ -234,7 +234,3 @@ def _completed(job: SeenJob, now: float, usual: float, assumed: list[Note]) -> S
             elapsed = limit - min(ABOUT_TO_END, 0.5 * limit)
     return replace(job, state=state, limit=limit, elapsed=elapsed)
 
-
-def resource_columns(demand: Mapping[str, float]) -> dict[str, float]:
-    """Resources by the names they have here: nodes and cpus become node and cpu."""
-    return {resource_named(kind): units for kind, units in demand.items()}

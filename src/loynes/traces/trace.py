@@ -44,6 +44,8 @@ class Trace:
     repaired: dict[str, int] = field(default_factory=dict)  # what was done -> lines
     examples: tuple[str, ...] = ()  # the first damaged lines, each with what was expected
     seconds: float = 0.0  # that reading took
+    ids: NDArray[Any] | None = None  # how the log calls each job, or the lines they are on
+    begins: float = 0.0  # the first submission, in the log's own time
 
     @property
     def jobs(self) -> int:
@@ -58,6 +60,11 @@ class Trace:
     def rate(self) -> float | None:
         """Jobs a second between the first submission and the last; none if all came at once."""
         return (self.jobs - 1) / self.span if self.span > 0 else None
+
+    @property
+    def submitted(self) -> Array:
+        """When jobs were submitted: Unix time where the log tells, else the log's own."""
+        return self.submit + (self.begins if self.origin is None else self.origin)
 
     @property
     def work(self) -> float:
@@ -132,6 +139,8 @@ class Trace:
             labels={name: values[keep] for name, values in self.labels.items()},
             demand={name: units[keep] for name, units in self.demand.items()},
             origin=None if self.origin is None else self.origin + first,
+            ids=None if self.ids is None else self.ids[keep],
+            begins=self.begins + first,
             skipped=self.skipped | {reason: self.skipped.get(reason, 0) + lost},
         )
 
@@ -171,4 +180,5 @@ def rows_of(trace: Trace, chosen: NDArray[np.bool_] | Ints) -> Trace:
         wait=trace.wait[chosen],
         labels={name: values[chosen] for name, values in trace.labels.items()},
         demand={name: values[chosen] for name, values in trace.demand.items()},
+        ids=None if trace.ids is None else trace.ids[chosen],
     )

@@ -17,7 +17,7 @@ from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import class_probabilities
 from loynes.kernels.cpu.engine import PIECES, Piece
 from loynes.kernels.engine import AnyState, Engine, ModelTask, State, whole_blocks
-from loynes.kernels.events.changes import Changes, apply
+from loynes.kernels.events.changes import Changes, ServerChange, apply
 from loynes.kernels.events.floor import SPARE, WOKEN, Floor, larger, new_floor
 from loynes.kernels.events.history import put_running_in_line, run_history
 from loynes.kernels.events.layout import Layout, Rules
@@ -25,6 +25,7 @@ from loynes.kernels.events.loop import Arrivals, Observations, draw, loop_of, ne
 from loynes.kernels.events.mix import Mix, recorded_mix
 from loynes.kernels.events.nodes import announce
 from loynes.kernels.events.policies import Policy, find_policy
+from loynes.kernels.events.predictions import Beliefs, guessed, predicted
 from loynes.kernels.reference import BLOCK
 
 # Jobs that are drawn at a time, and slots to begin with.
@@ -75,6 +76,8 @@ class Events(ModelTask):
     changes: Changes = field(default_factory=Changes)
     limit: int = MOST_PRESENT
     to_the_end: bool = True  # of every observed job, or only of the horizon
+    shortest: float = 0.0  # services count as at least so long in bounded slowdowns
+    overestimate: float = 0.0  # guesses are longer by up to so many times the truth, at random
     layout: Layout | None = None  # nodes, else every kind of servers is one pool
     rules: Rules | None = None
     # Of every class: mean service, and how long one that runs still runs; for policies that are computed from them.
@@ -140,7 +143,7 @@ class Events(ModelTask):
         jobs = np.split(arrays["jobs"], np.cumsum(arrays["numbers"][:, 3])[:-1])
         for row, (arrived, observed, overrun, _) in enumerate(arrays["numbers"].tolist()):
             sums = {name: arrays[name][row] for name in OBSERVED}
-            observations = Observations(per_unit=1.0 / self.unit, jobs=jobs[row], **sums)
+            observations = Observations(per_unit=1.0 / self.unit, jobs=jobs[row], shortest=self.shortest, **sums)
             state.records[row] = ReplicaRecord(observations, arrays["moments"][row], arrived, observed, bool(overrun))
 
 
@@ -206,7 +209,8 @@ class _ArrivalSource:
         self._when = float(arrival[-1])
         arrival = events.changes.real(arrival[1:] if self._later else arrival[:-1])
         service = self._service[:count]
-        return Arrivals(arrival, self._job_class[:count], service, events.inflation * service, np.full(count, -1))
+        guess = guessed(service, events.inflation, events.overestimate, events.seed, self._replica, number)
+        return Arrivals(arrival, self._job_class[:count], service, guess, np.full(count, -1))
 
 
 def jobs_before(events: Events, replica: int, horizon: float) -> Arrivals:
@@ -245,12 +249,15 @@ class _Replica:
             occupy(self._floor, workload)
         if history:
             self._floor = run_history(
-                self._floor, table, events.seed, replica, self._arrivals.begins, history, events.inflation
-            )
+                self._floor, table, events.seed, replica, self._arrivals.begins, history, events.inflation,
+                events.overestimate,
+            )  # fmt: skip
             if events.policy.keeps_place:
                 put_running_in_line(self._floor)
             self._floor.counts[WOKEN] = 1  # the policy is another from now on
-        self._observations = new_observations(len(table.need), kinds, events.unit, 0, events.layout is not None)
+        self._observations = new_observations(
+            len(table.need), kinds, events.unit, 0, events.layout is not None, events.shortest
+        )
         self._state = np.full((len(events.at), 2 + 3 * kinds), np.nan)
         self._number = 0  # of the first job of the chunk
         # Which jobs are observed; with a horizon the last is known only when it has been passed.
@@ -352,18 +359,21 @@ def run_jobs(
     need: Ints,
     service: Array,
     policy: str | Path | Policy | Callable[..., Any],
-    option: float = 1,
+    option: float | None = None,
     guess: Array | None = None,
     edges: Array | None = None,
+    **more: Any,
 ) -> tuple[Array, Array]:
     """Given jobs (need: [job, kind]) on an empty floor, until the last has ended.
 
     The first array has wait and response of each job; the second, sums over time between `edges` as in
-    Observations.time. No guess is shorter than the truth: schedulers end jobs that take longer than was said.
+    Observations.time. No guess is shorter than the truth: schedulers end jobs that take longer than was said. More
+    options are those of `run_classes`.
     """
     demand, job_class = np.unique(np.ascontiguousarray(need, dtype=np.int64), axis=0, return_inverse=True)
-    guess = service if guess is None else guess
-    return run_classes(units, arrival, job_class.ravel(), demand, service, guess, find_policy(policy), option, edges)
+    guess, rule = service if guess is None else guess, find_policy(policy)
+    option = rule.default_option if option is None else option
+    return run_classes(units, arrival, job_class.ravel(), demand, service, guess, rule, option, edges, **more)
 
 
 def run_classes(
@@ -378,8 +388,15 @@ def run_classes(
     edges: Array | None = None,
     layout: Layout | None = None,
     rules: Rules | None = None,
+    beliefs: Beliefs | None = None,
+    lost: tuple[ServerChange, ...] = (),
+    seed: int = 1,
 ) -> tuple[Array, Array]:
-    """The same for jobs whose needs are those of their classes, `demand`: [class, kind]."""
+    """The same for jobs whose needs are those of their classes, `demand`: [class, kind].
+
+    With `beliefs` run times are predicted, and guesses are for users of whom too little is known. Servers may be lost
+    and come back, in order of time; those that fail are drawn by the seed.
+    """
     count = len(arrival)
     # Every job has a row; nothing is summed up by class, of which there may be as many as jobs.
     observations = new_observations(1, len(units), 1.0, count, layout is not None)
@@ -388,20 +405,28 @@ def run_classes(
         given = policy.given(recorded_mix(units, arrival, job_class, demand, service, option))
     floor = floor_for(policy, np.asarray(units, np.int64), demand, layout, rules)
     # One more job, at the end of time, lets all others end.
-    arrivals = Arrivals(
+    arrivals: Any = Arrivals(
         np.append(arrival, np.inf),
         np.append(job_class, 0).astype(np.int64),
         np.append(service, 0.0).astype(np.float64),
         np.append(np.maximum(guess, service), 0.0).astype(np.float64),
         np.append(np.arange(count), -1),
     )
+    if beliefs is not None:
+        if layout is not None:
+            raise UsageError("predict: is for pools of servers, not for nodes")
+        arrivals = predicted(arrivals, beliefs)
     nothing, state = np.empty(0), np.empty((0, 2 + 3 * len(units)))
-    sums, i = [], 0
+    sums, i, coming = [], 0, list(reversed(lost))
     for until in [*([] if edges is None else edges), np.inf]:
         before = observations.time.copy()
         while i <= count and floor.clock[0] < until:
+            while coming and floor.clock[0] >= coming[-1].time:
+                change = coming.pop()
+                apply(change, floor, policy.keeps_place, np.random.default_rng([seed, 0, change.number]))
+            stretch = min(float(until), coming[-1].time) if coming else float(until)
             i = run_events(
-                policy, given, floor, arrivals, i, count + 1, float(until), demand, 0, count, count,
+                policy, given, floor, arrivals, i, count + 1, stretch, demand, 0, count, count,
                 bool(until < np.inf), observations, nothing, state,
             )  # fmt: skip
             if floor.counts[SPARE] == 0:

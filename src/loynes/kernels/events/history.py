@@ -13,6 +13,7 @@ from loynes.inputs.tables import JobTable
 from loynes.kernels.events.floor import NOBODY, RUNNING, SPARE, Floor, larger, rebase, rejoin
 from loynes.kernels.events.loop import Arrivals, draw_history, new_observations, run_events, trail_back
 from loynes.kernels.events.policies import find_policy
+from loynes.kernels.events.predictions import guessed
 
 CHUNK = 1 << 14
 # Nobody has the number -1; the last job before job 0 is -2.
@@ -20,7 +21,14 @@ NUMBERED = -1
 
 
 def run_history(
-    floor: Floor, table: JobTable, seed: int, replica: int, place: int, length: int, inflation: float
+    floor: Floor,
+    table: JobTable,
+    seed: int,
+    replica: int,
+    place: int,
+    length: int,
+    inflation: float,
+    overestimate: float = 0.0,
 ) -> Floor:
     """The floor at time 0, after the last `length` jobs (whole blocks) before job 0; arrivals are at `place` then."""
     demand, kinds = np.ascontiguousarray(table.demand, dtype=np.int64), len(table.units)
@@ -47,7 +55,8 @@ def run_history(
         times = when + np.concatenate([[0.0], np.cumsum(gap[:count])])
         when = float(times[-1])
         own = service[:count]
-        arrive(Arrivals(times[:-1], job_class[:count], own, inflation * own, np.full(count, NOBODY)), first, np.inf)
+        guess = guessed(own, inflation, overestimate, seed, replica, first)
+        arrive(Arrivals(times[:-1], job_class[:count], own, guess, np.full(count, NOBODY)), first, np.inf)
     # A job that never comes lets others end until then.
     never = np.array([np.inf])
     arrive(Arrivals(never, np.zeros(1, np.int64), never, never, np.full(1, NOBODY)), 0, when)

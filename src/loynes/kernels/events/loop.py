@@ -33,6 +33,7 @@ from loynes.kernels.events.floor import (
 )
 from loynes.kernels.events.nodes import add_fragmentation, idle_units
 from loynes.kernels.events.policies import Policy
+from loynes.kernels.events.predictions import PredictedArrivals, correct, learn, predict
 from loynes.kernels.events.preemption import preempts
 from loynes.kernels.events.sharing import counts_stops
 from loynes.kernels.events.timetable import CHANGED, surprise
@@ -44,7 +45,7 @@ from loynes.kernels.tally import BIN_OFFSET, BIN_SHIFT, BINS
 _SHIFT, _OFFSET = np.int64(BIN_SHIFT), np.int64(BIN_OFFSET)
 
 # Sums over ended jobs, by class: how many, and of what.
-ENDED, WAIT, WAIT_SQUARE, NONE, RESPONSE, RESPONSE_SQUARE, SLOWDOWN, SUMS = range(8)
+ENDED, WAIT, WAIT_SQUARE, NONE, RESPONSE, RESPONSE_SQUARE, SLOWDOWN, BOUNDED, SUMS = range(9)
 # Integrals over time; then busy and lost servers of every kind; then, where there are nodes, of every kind those that
 # idle only because no node has enough together.
 SPAN, WAITING, PRESENT, KINDS = range(4)
@@ -59,6 +60,7 @@ class Observations(NamedTuple):
     response_bins: NDArray[np.uint32]
     time: Array  # [KINDS + 2 kinds, or 3 with nodes]
     jobs: Array  # [row, 3]: wait, response and arrival of the jobs that have a row
+    shortest: float = 0.0  # services count as at least so long in bounded slowdowns
 
     @property
     def ended(self) -> int:
@@ -66,10 +68,12 @@ class Observations(NamedTuple):
         return int(self.sums[:, ENDED].sum())
 
 
-def new_observations(classes: int, kinds: int, unit: float, rows: int = 0, nodes: bool = False) -> Observations:
+def new_observations(
+    classes: int, kinds: int, unit: float, rows: int = 0, nodes: bool = False, shortest: float = 0.0
+) -> Observations:
     bins = [np.zeros((classes, BINS), np.uint32) for _ in range(2)]
     time, jobs = np.zeros(KINDS + (3 if nodes else 2) * kinds), np.full((rows, 3), np.nan)
-    return Observations(1.0 / unit, np.zeros((classes, SUMS)), bins[0], bins[1], time, jobs)
+    return Observations(1.0 / unit, np.zeros((classes, SUMS)), bins[0], bins[1], time, jobs, shortest)
 
 
 class Arrivals(NamedTuple):
@@ -139,25 +143,29 @@ def occupy(floor, workload):
 
 def run_events(policy: Policy, *given: Any) -> int:
     """Run the loop of a policy, see `_events`; it is compiled when first used, or read from the disk."""
+    predicts = any(isinstance(one, PredictedArrivals) for one in given)
+    loop = loop_of(policy, predicts=True) if predicts else loop_of(policy)
     try:
-        return int(loop_of(policy)(*given))
+        return int(loop(*given))
     except NumbaError as error:
         reason = next((line for line in reversed(str(error).splitlines()) if line.strip()), "")
         raise UsageError(f"policy {policy.name!r}: Numba cannot compile it: {reason.strip()}\n{error}") from None
 
 
 @functools.cache
-def loop_of(policy: Policy) -> Callable[..., Any]:
+def loop_of(policy: Policy, predicts: bool = False) -> Callable[..., Any]:
     """The loop that is made for a policy. Its place in the cache, and its symbols, are that policy's own."""
     make: Any = _events
     wakes = policy.timetable or policy.asks_again
-    loop = make(policy.schedule, policy.keeps_place, policy.timetable, wakes)
-    loop.__qualname__ = "events_" + "".join(c if c.isalnum() else "_" for c in policy.key)
-    return compiled(loop, counted=False, key=(policy.name, policy.digest, policy.keeps_place, policy.timetable, wakes))
+    loop = make(policy.schedule, policy.keeps_place, policy.timetable, wakes, predicts)
+    key = (policy.name, policy.digest, policy.keeps_place, policy.timetable, wakes, *(["predicts"] if predicts else []))
+    name = "predicted_events_" if predicts else "events_"
+    loop.__qualname__ = name + "".join(c if c.isalnum() else "_" for c in policy.key)
+    return compiled(loop, counted=False, key=key)
 
 
-def _events(schedule: Any, keeps_place: bool, timetable: bool, wakes: bool) -> Any:
-    """The loop in which one policy, compiled, says who starts."""
+def _events(schedule: Any, keeps_place: bool, timetable: bool, wakes: bool, predicts: bool) -> Any:
+    """The loop in which one policy, compiled, says who starts; it may predict run times itself (`predictions`)."""
 
     def events(option, floor, arrivals, i, end, until, demand, number, first, last, counted, observations, at, state):
         """Let jobs i .. end - 1 of `arrivals` come, and running ones end, until a time; which is to come next.
@@ -200,6 +208,8 @@ def _events(schedule: Any, keeps_place: bool, timetable: bool, wakes: bool) -> A
                     slot = floor.jobs[0].heap
                     if timetable:
                         surprise(floor, slot)
+                    if predicts:
+                        learn(floor, slot, arrivals)
                     stop(floor, slot)
                     if keeps_place and floor.jobs[slot].number != NOBODY:
                         leave_line(floor, slot)
@@ -208,11 +218,13 @@ def _events(schedule: Any, keeps_place: bool, timetable: bool, wakes: bool) -> A
                         _record_job(floor, keeps_place, slot, observed, observations)
                     vacate(floor, slot)
             else:
+                guess = predict(arrivals, i) if predicts else arrivals.guess[i]
                 admit(
-                    floor, demand, arrivals.job_class[i], arrivals.service[i], arrivals.guess[i], number + i,
-                    arrivals.row[i],
+                    floor, demand, arrivals.job_class[i], arrivals.service[i], guess, number + i, arrivals.row[i]
                 )  # fmt: skip
                 i += 1
+            if predicts:
+                correct(floor, arrivals)
             again = True
             while again:
                 schedule(floor, option)
@@ -314,6 +326,8 @@ def _record_job(floor, keeps_place, slot, observed, observations):
     sums[RESPONSE] += response
     sums[RESPONSE_SQUARE] += response * response
     sums[SLOWDOWN] += response / floor.jobs[slot].service if floor.jobs[slot].service > 0.0 else 1.0
+    shortest = max(floor.jobs[slot].service, observations.shortest)
+    sums[BOUNDED] += max(response / shortest, 1.0) if shortest > 0.0 else 1.0
     place = (np.float64(wait * observations.per_unit).view(np.int64) >> _SHIFT) - _OFFSET
     observations.bins[c, min(max(place, 0), BINS - 1)] += np.uint32(1)
     place = (np.float64(response * observations.per_unit).view(np.int64) >> _SHIFT) - _OFFSET

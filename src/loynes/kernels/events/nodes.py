@@ -83,7 +83,8 @@ def new_nodes(layout: Layout | None, slots: int) -> Any:
     """All nodes empty, with room for jobs in so many slots; the empty tuple where there are none."""
     if layout is None:
         return ()
-    layout = Layout(*(np.ascontiguousarray(part, np.int64) for part in layout[:-1]), int(layout.placement))
+    arrays = {name: np.ascontiguousarray(part, np.int64) for name, part in layout._asdict().items()}
+    layout = layout._replace(**arrays)._replace(placement=int(layout.placement))
     capacity, need = layout.capacity, layout.task_need
     count, kinds = capacity.shape
     total = np.maximum(capacity.sum(axis=0), 1)

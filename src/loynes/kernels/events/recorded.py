@@ -15,18 +15,21 @@ from loynes.kernels.events.engine import run_classes
 from loynes.kernels.events.layout import Layout, Rules
 from loynes.kernels.events.loop import KINDS, PRESENT, SPAN, WAITING, loop_of
 from loynes.kernels.events.policies import Policy
+from loynes.kernels.events.predictions import Beliefs
 from loynes.traces.resampling import DAY, Days, resample
 
 # Columns of what is observed of a group of jobs: how many, then of waits and of responses the mean, the variance and
-# four percentiles, the share that did not wait, and the mean slowdown; then the shares that waited longer than some x,
-# and other percentiles, of waits and of responses.
-COUNT, WAIT, RESPONSE, NONE, SLOWDOWN, EXCEEDS = 0, 1, 7, 13, 14, 15
+# four percentiles, the share that did not wait, the mean slowdown and the mean bounded slowdown; then the shares that
+# waited longer than some x, and other percentiles, of waits and of responses.
+COUNT, WAIT, RESPONSE, NONE, SLOWDOWN, BOUNDED, EXCEEDS = 0, 1, 7, 13, 14, 15, 16
 RANKS = (0.50, 0.90, 0.95, 0.99)
 # Columns of time averages: jobs waiting and present; then busy and lost servers of every kind; and where there are
 # nodes, those of every kind that idle because no node has enough together.
 LINE, THERE, BUSY = range(3)
 # An event, and what is drawn and observed for it, to an order.
 JOB_SECONDS = 2e-6
+# Services shorter than this, in seconds, count as so long in bounded slowdowns.
+SHORTEST = 10.0
 
 
 class RecordedJobs(NamedTuple):
@@ -63,6 +66,8 @@ class Recorded(Task):
     quantiles: tuple[float, ...] = ()
     layout: Layout | None = None
     rules: Rules | None = None
+    shortest: float = SHORTEST
+    beliefs: Beliefs | None = None  # of every job of the log
 
     by_rows: ClassVar[bool] = True
 
@@ -100,24 +105,39 @@ class Recorded(Task):
         index, when = resample(self.days, log.submit, log.session, self.seed, number, self.scale)
         service = log.service[index]
         end = float(when[-1]) if number <= 0 else DAY * self.days.length
+        beliefs = self.beliefs
+        if beliefs is not None:
+            beliefs = beliefs._replace(user=beliefs.user[index], limit=beliefs.limit[index])
         times, sums = run_classes(
             self.units, when, log.job_class[index], log.demand, service, log.guess[index], self.policy, self.option,
-            np.array([0.0, max(end, 1e-9)]), self.layout, self.rules,
+            np.array([0.0, max(end, 1e-9)]), self.layout, self.rules, beliefs,
         )  # fmt: skip
         time = np.full(self._columns, np.nan)
         time[LINE], time[THERE] = sums[0, WAITING], sums[0, PRESENT]
         time[BUSY:] = sums[0, KINDS:]
         group = log.group[index]
-        observed = [observe(times, service, self.exceeds, self.quantiles)]
+        asked = (self.exceeds, self.quantiles, self.shortest)
+        observed = [observe(times, service, *asked)]
         order = np.argsort(group, kind="stable")
         cuts = np.searchsorted(group[order], np.arange(self.groups_observed + 1))
         for begin, stop in pairwise(cuts):
             who = order[begin:stop]
-            observed.append(observe(times[who], service[who], self.exceeds, self.quantiles))
+            observed.append(observe(times[who], service[who], *asked))
         return np.array(observed), time / sums[0, SPAN]
 
 
-def observe(times: Array, service: Array, exceeds: tuple[float, ...] = (), quantiles: tuple[float, ...] = ()) -> Array:
+def slowdowns_of(wait: Array, service: Array, shortest: float) -> Array:
+    """Bounded slowdowns, max(1, response / max(service, shortest)) (Feitelson, Rudolph, Schwiegelshohn 1997)."""
+    return np.maximum((wait + service) / np.maximum(service, shortest), 1.0)
+
+
+def observe(
+    times: Array,
+    service: Array,
+    exceeds: tuple[float, ...] = (),
+    quantiles: tuple[float, ...] = (),
+    shortest: float = SHORTEST,
+) -> Array:
     """Columns of jobs whose waits and responses are given; NaN if there are none. A percentile is one of the values."""
     row = np.full(EXCEEDS + len(exceeds) + 2 * len(quantiles), np.nan)
     row[COUNT] = len(times)
@@ -132,6 +152,7 @@ def observe(times: Array, service: Array, exceeds: tuple[float, ...] = (), quant
     wait = times[:, 0]
     row[NONE] = np.mean(wait == 0.0)
     row[SLOWDOWN] = np.mean(times[:, 1] / service)
+    row[BOUNDED] = np.mean(slowdowns_of(wait, service, shortest))
     row[EXCEEDS:more] = [np.mean(wait > x) for x in exceeds]
     return row
 

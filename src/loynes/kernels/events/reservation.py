@@ -46,6 +46,11 @@ def start_beside(nodes, floor, head, slot):
 
 
 @_chosen
+def may_start_beside(nodes, floor, slot):
+    """Whether `start_beside` may start a job that fits: where this is False, it does not."""
+
+
+@_chosen
 def start_before(nodes, floor, slot):
     """Start a job that fits and will have ended when the head is to start."""
 
@@ -80,6 +85,19 @@ def _start_on_spare_servers(nodes, floor, head, slot):
         for k in range(floor.free.size):
             spare[k] -= floor.need[slot, k]
         start(floor, slot)
+
+
+@may_start_beside.variant(type(None))
+def _are_enough_spare(nodes, floor, slot):
+    harmless = True
+    for k in range(floor.free.size):
+        harmless &= floor.need[slot, k] <= max(floor.room[0, k], 0)
+    return harmless
+
+
+@may_start_beside.variant(Nodes)
+def _tried_on_nodes(nodes, floor, slot):
+    return True
 
 
 @start_before.variant(type(None))

@@ -123,14 +123,18 @@ class HeldOut:
         )
 
 
-def held_out(trace: Trace, servers: int, order: Order, seed: int, context: Context) -> HeldOut:
-    """The targets of a log, by its own resamples; TraceError if it is too short for any."""
+def held_out(
+    trace: Trace, servers: int, order: Order, seed: int, context: Context, believed: float | None = None
+) -> HeldOut:
+    """The targets of a log, by its own resamples; TraceError if it is too short for any.
+
+    believed: how many times too long the policy believes the log's run times, in place of what was requested.
+    """
     if trace.jobs < 2 or not trace.span > 0:
         raise TraceError(f"{trace.source}: is too short to test a model on")
     question = EvaluateLog.of(
-        trace, servers=servers, policy=order.rule,
-        resamples=RESAMPLES, confidence=CONFIDENCE, seed=seed,
-    )  # fmt: skip
+        trace, servers=servers, **_asked(order, believed), resamples=RESAMPLES, confidence=CONFIDENCE, seed=seed
+    )
     runner = LogRunner(question, context)
     data = runner.measured(runner.run(runner.case(), context))[0]
     targets = {
@@ -212,9 +216,18 @@ def inflation_of(trace: Trace) -> float:
     return float(max(1.0, np.fmax(requested, trace.service)[known].sum() / trace.service[known].sum()))
 
 
-def waits_under(trace: Trace, servers: int, order: Order) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _asked(order: Order, believed: float | None) -> dict[str, Any]:
+    """A policy and its numbers, as options of a question about a log."""
+    number = order.option if order.rule.option else None
+    return {"policy": order.rule, "option": number, "inflation": believed}
+
+
+def waits_under(
+    trace: Trace, servers: int, order: Order, believed: float | None = None
+) -> np.ndarray[Any, np.dtype[np.float64]]:
     """The wait of every job of a log under a policy, which believes in the requested times where there are some."""
     guess = trace.service if trace.requested is None else np.fmax(trace.requested, trace.service)
+    guess = guess if believed is None else believed * trace.service
     times, _ = run_jobs(
         np.array([servers]), trace.submit, trace.need[:, None], trace.service, order.rule, order.option, guess
     )
@@ -222,13 +235,19 @@ def waits_under(trace: Trace, servers: int, order: Order) -> np.ndarray[Any, np.
 
 
 def replayed_waits(
-    trace: Trace, fitted: Fitted, servers: int, order: Order, confidence: float, seed: int
+    trace: Trace,
+    fitted: Fitted,
+    servers: int,
+    order: Order,
+    confidence: float,
+    seed: int,
+    believed: float | None = None,
 ) -> dict[str, Estimate]:
     """Mean waits of a log by the model's classes, with the intervals of its resamples."""
     names = [c.label for c in fitted.model.classes]
     labelled = replace(trace, labels=trace.labels | {CLASS: np.array(names)[fitted.group]})
     question = EvaluateLog.of(
-        labelled, servers=servers, policy=order.rule, resamples=RESAMPLES, confidence=confidence, seed=seed,
+        labelled, servers=servers, **_asked(order, believed), resamples=RESAMPLES, confidence=confidence, seed=seed,
         classes=CLASS,
     )  # fmt: skip
     runner = LogRunner(question, Context())

@@ -32,7 +32,7 @@ def event_task(model: Model, rate: float, order: Order, *, seed: int, replicas: 
     who = (job_table(model, rate), seed, STREAM_STATIONARY, replicas)
     if order.rule.prepare is not None:
         options |= {"service": _services(model), "residual": _residuals(model)}
-    sharing = {"layout": layout_of(model), "rules": rules_of(model)}
+    sharing = {"layout": layout_of(model), "rules": rules_of(model), "overestimate": order.overestimate}
     return Events(*who, order.rule, order.option, order.inflation, unit=model.mean_service, **sharing | options)
 
 

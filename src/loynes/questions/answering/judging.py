@@ -14,9 +14,11 @@ STRADDLES = "the bound lies within the interval"
 MET: dict[int, Met] = {1: "yes", -1: "no", 0: "unsure"}
 
 
-def asked_of(texts: Sequence[str], classes: Sequence[str], time_unit: str | None) -> tuple[Objective, ...]:
-    """The objectives of a question, if it has any."""
-    return objectives_of(texts, classes, time_unit, searched=False) if texts else ()
+def asked_of(
+    texts: Sequence[str], classes: Sequence[str], time_unit: str | None, slowdowns: bool = False
+) -> tuple[Objective, ...]:
+    """The objectives of a question, if it has any; `slowdowns` says whether bounded slowdowns will be known."""
+    return objectives_of(texts, classes, time_unit, searched=False, slowdowns=slowdowns) if texts else ()
 
 
 def with_tails(exceeds: Sequence[float], objectives: Sequence[Objective]) -> tuple[float, ...]:

@@ -9,14 +9,16 @@ little beyond it, on the same jobs, the straight line through both X meets r at 
 
 Busy servers are what is averaged, not the work that is left, because they vary little: they are bounded, however much
 jobs differ in size. Every replica gives both X, so the interval is Student's, of the jackknife's pseudo-values (Tukey
-1958). X need not be straight: the interval is extended by a part of what the line takes off the X of the lower rate,
+1958). Where X jumps at the limit there is no such line, and the answer lies between two rates on both sides of it.
+X need not be straight: the interval is extended by a part of what the line takes off the X of the lower rate,
 which is nothing but chance under first come, first served.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -25,8 +27,9 @@ from loynes.estimate import Estimate, mean_of
 from loynes.execution.context import Context
 from loynes.execution.deadline import Stopped
 from loynes.execution.steps import Steps
-from loynes.kernels.engine import Engine
+from loynes.kernels.engine import whole_blocks
 from loynes.kernels.events.loop import KINDS, SPAN
+from loynes.kernels.events.policies import Policy, find_policy
 from loynes.model import Model
 from loynes.questions.answering.ending import MAX_JOBS, ended_by
 from loynes.questions.answering.events import event_task, run_until
@@ -37,16 +40,23 @@ from loynes.results.records.policies import Limit
 SOURCE = "estimate: saturated runs"
 # Runs at a rate: of a first look, and of the answer.
 FIRST_REPLICAS, REPLICAS, MOST_REPLICAS = 8, 32, 4096
-# By which share of the limit the two rates are beyond it; more where jobs differ much, so that the line never runs out.
-BEYOND, MOST_BEYOND = 0.05, 0.4
-# How many standard deviations of the work that comes the line is to be long, when a run begins to be observed.
-SURELY = 3.0
-# Jobs that a run observes; as many are left out before. Lines grow with it, which some policies look through.
-LEAST_JOBS, MOST_JOBS = 8_000, 60_000
+# By which share of the limit the two rates are beyond it.
+BEYOND = 0.05
+# Jobs that a run observes; as many are left out before.
+JOBS = 10_000
+# How many standard deviations of the work that comes in that time the line is to be long when a run begins, so that it
+# never runs out; and jobs that may have come before. First come, first served leaves that line, as it is quick to run.
+SURELY, MOST_BEFORE = 4.0, 400_000
+# Jobs that a run leaves out at most where no line can be made like that.
+MOST_BURNED = 60_000
 # First looks until the limit is known well enough to be near it, and how well that is.
-MOST_LOOKS, NEAR = 6, 0.01
+MOST_LOOKS, NEAR = 12, 0.01
+# Where what is carried jumps at the limit: how near two rates on both sides of it are to be.
+JUMP = 0.05
 # Of what the straight line takes off, the part that the interval is extended by.
 CURVED = 0.25
+# Relative, of sums over time.
+ROUNDING = 1e-12
 # Where X grows by more than this part of r, r is not beyond the limit.
 STEEPEST = 0.8
 # The width of the interval over the estimate, unless somebody asks for another; and jobs in all.
@@ -91,15 +101,19 @@ def carried(
     """
     runs = _Saturated(model, order, seed, context.on("cpu"))
     steps = Steps(runs.context)
-    look = float(FIRST_REPLICAS * 2 * runs.jobs)
-    near = model.ideal
+    place = _Place()
+    look, rate = float(2 * FIRST_REPLICAS * JOBS), model.ideal * (1.0 + BEYOND)
     for number in range(MOST_LOOKS):
-        part = steps.next(look, look * (MOST_LOOKS - number) + 4.0 * REPLICAS * runs.jobs, f"{order.policy}, saturated")
-        before, near = near, float(runs.at(near * (1.0 + runs.beyond), np.arange(FIRST_REPLICAS), part).mean())
-        near = min(near, model.ideal)
-        if abs(near - before) <= NEAR * near:
+        then = look * (MOST_LOOKS - number) / 2.0 + 4.0 * REPLICAS * JOBS
+        part = steps.next(look, then, f"{order.policy}, saturated")
+        place.seen(rate, float(runs.at(rate, np.arange(FIRST_REPLICAS), part).mean()))
+        if place.known:
             break
-    rates = near * (1.0 + runs.beyond), near * (1.0 + 2.0 * runs.beyond)
+        rate = place.next
+    if place.jumps:
+        return Carried(place.between.within(0.0, model.ideal), FIRST_REPLICAS, runs.spent)
+    near = place.carried
+    rates = near * (1.0 + BEYOND), near * (1.0 + 2.0 * BEYOND)
     both, more, by = np.empty((0, 2)), REPLICAS if replicas is None else replicas, ""
     most = ALL_JOBS if max_jobs is None else max_jobs
     while True:
@@ -117,7 +131,7 @@ def carried(
         width = (found.high - found.low) / found.estimate
         if width <= precision or replicas is not None:
             break
-        most_more = min(MOST_REPLICAS - len(both), int((most - runs.spent) / (4 * runs.jobs)))
+        most_more = min(MOST_REPLICAS - len(both), int((most - runs.spent) / (4 * JOBS)))
         more = min(math.ceil(len(both) * min(3.0, 1.1 * (width / precision) ** 2 - 1.0)), most_more)
         if more < 2:
             by = MAX_JOBS
@@ -126,10 +140,9 @@ def carried(
     return Carried(estimate, len(both), runs.spent, by)
 
 
-def jobs_of_search(model: Model) -> int:
+def jobs_of_search() -> int:
     """About how many jobs a search takes."""
-    jobs, _ = _lengths(model)
-    return 2 * jobs * (3 * FIRST_REPLICAS + 2 * REPLICAS)
+    return 2 * JOBS * (4 * FIRST_REPLICAS + 2 * REPLICAS)
 
 
 def _crossing(both: Array, rates: tuple[float, float], confidence: float) -> Estimate:
@@ -138,7 +151,7 @@ def _crossing(both: Array, rates: tuple[float, float], confidence: float) -> Est
     centre = _meets(sums / count, rates)
     without = [_meets((sums - row) / (count - 1), rates) for row in both]
     found = mean_of(centre + (count - 1) * (centre - np.array(without)), confidence)
-    more = CURVED * abs(float(sums[0]) / count - centre)
+    more = CURVED * abs(float(sums[0]) / count - centre) + ROUNDING * centre
     return Estimate(centre, min(found.low, centre) - more, max(found.high, centre) + more)
 
 
@@ -147,23 +160,75 @@ def _meets(at: Array, rates: tuple[float, float]) -> float:
     return (float(at[0]) - slope * rates[0]) / (1.0 - slope)
 
 
+class _Place:
+    """Where the limit is, about: rates that were tried, and what was carried there.
+
+    Where X hardly changes with r, the rates that X says are soon the ones that were tried. Where it jumps, since a
+    policy that is behind never catches up, they lie below the limit; then the rates on both sides are halved.
+    """
+
+    def __init__(self) -> None:
+        self._below, self._above = 0.0, math.inf
+        self.carried = math.inf  # at the lowest rate that was too high
+
+    def seen(self, rate: float, carried: float) -> None:
+        if carried < rate * (1.0 - BEYOND / 3.0):
+            if rate < self._above:
+                self._above, self.carried = rate, carried
+        else:
+            self._below = max(self._below, rate)
+
+    @property
+    def _guess(self) -> float:
+        return self.carried * (1.0 + BEYOND)
+
+    @property
+    def jumps(self) -> bool:
+        """Whether a rate that is carried lies above what is carried at a higher one."""
+        return self._guess <= self._below
+
+    @property
+    def known(self) -> bool:
+        if self.jumps:
+            return self._above <= self._below * (1.0 + JUMP)
+        return abs(self._guess - self._above) <= NEAR * self._above
+
+    @property
+    def next(self) -> float:
+        return math.sqrt(self._below * self._above) if self.jumps else self._guess
+
+    @property
+    def between(self) -> Estimate:
+        return Estimate(math.sqrt(self._below * self._above), self._below, self._above)
+
+
 class _Saturated:
-    """Runs at rates beyond what a policy can carry."""
+    """Runs at rates beyond what a policy can carry, from a line that first come, first served left."""
 
     def __init__(self, model: Model, order: Order, seed: int, context: Context) -> None:
         self._model, self._order, self._seed = model, order, seed
         self.context, self.spent = context, 0
-        self.jobs, self.beyond = _lengths(model)
-        self._room = 1 << (4 * self.jobs + 4 * model.servers).bit_length()
+        self._line = SURELY * spread_of_work(model) * math.sqrt(2.0 * JOBS)
+        self._strict = 0.0  # what first come, first served carries
+        self._strict = float(
+            self._run(find_policy("fcfs"), 2.0 * model.ideal, np.arange(FIRST_REPLICAS), context).mean()
+        )
 
     def at(self, rate: float, numbers: Ints, context: Context) -> Array:
         """X of every replica: jobs per unit of time that the resource which lags most carries. Stopped if cut short."""
-        model, engine = self._model, self._engine(context)
+        return self._run(self._order.rule, rate, numbers, context)
+
+    def _run(self, rule: Policy, rate: float, numbers: Ints, context: Context) -> Array:
+        model, before, burn_in = self._model, self._before(rate), JOBS
+        history: dict[str, Any] = {"history": np.full(len(numbers), before)}
+        if model.pooled is not model:  # a floor of nodes begins empty, and the line grows by what is beyond the limit
+            history, burn_in = {}, int(min(self._line / BEYOND, MOST_BURNED))
         events = event_task(
-            model, rate, self._order, seed=self._seed, replicas=numbers, burn_in=self.jobs, jobs_observed=self.jobs,
-            limit=self._room, to_the_end=False,
+            model, rate, replace(self._order, rule=rule), seed=self._seed, replicas=numbers, burn_in=burn_in,
+            jobs_observed=JOBS, to_the_end=False, **history,
+            limit=1 << (4 * (JOBS + burn_in + before) + 4 * model.servers).bit_length(),
         )  # fmt: skip
-        records, stopped = run_until(events, engine)
+        records, stopped = run_until(events, self.context.watched_by(context).engine)
         if stopped:
             raise Stopped
         self.spent += sum(one.arrived for one in records)
@@ -173,15 +238,10 @@ class _Saturated:
         carried = time[:, KINDS + 2 * used] / time[:, [SPAN]] / work[used]
         return np.asarray(carried[:, int(np.argmin(carried.mean(axis=0)))])
 
-    def _engine(self, context: Context) -> Engine:
-        return self.context.watched_by(context).engine
-
-
-def _lengths(model: Model) -> tuple[int, float]:
-    """Jobs that a run observes, and how far beyond the limit it is run, so that its line never runs out."""
-    spread = spread_of_work(model)
-    jobs = int(min(max((SURELY * spread / BEYOND) ** 2, LEAST_JOBS), MOST_JOBS))
-    return jobs, min(max(SURELY * spread / math.sqrt(jobs), BEYOND), MOST_BEYOND)
+    def _before(self, rate: float) -> int:
+        """Jobs that came before, of which first come, first served has left a line that is long enough."""
+        left = max(1.0 - self._strict / rate, 0.5 * BEYOND)
+        return whole_blocks(int(min(self._line / left, MOST_BEFORE)))
 
 
 def spread_of_work(model: Model) -> float:

@@ -99,8 +99,8 @@ def placed(recorded: Trace, nodes: LogNodes) -> PlacedJobs:
             told = ", ".join(recorded.demand) or "none"
             raise UsageError(f"has {kind!r}: {recorded.source} does not tell of it; it tells of: {told}")
     jobs = recorded.select(np.any([recorded.demand[kind] > 0 for kind in nodes.kinds], axis=0), NEEDS_NONE)
-    told = NODE in jobs.demand and bool(np.any(jobs.demand[NODE] > 0))
-    asked = jobs.demand[NODE] if told else np.zeros(jobs.jobs, np.int64)
+    counted = NODE in jobs.demand and bool(np.any(jobs.demand[NODE] > 0))
+    asked = jobs.demand[NODE] if counted else np.zeros(jobs.jobs, np.int64)
     where, allowed = _allowed(jobs, nodes)
     columns = [asked, where, *(jobs.demand[kind] for kind in nodes.kinds)]
     rows, job_class = np.unique(np.array(columns).T, axis=0, return_inverse=True)
@@ -125,7 +125,7 @@ def placed(recorded: Trace, nodes: LogNodes) -> PlacedJobs:
         allowed=np.ascontiguousarray(allowed[rows[:, 1]]).astype(np.int64),
         placement=PLACEMENTS.index(nodes.placement),
     )
-    words = "a task for every node that the log says a job had" if told else "as few tasks for a job as fit on nodes"
+    words = "a task for every node that the log says a job had" if counted else "as few tasks for a job as fit on nodes"
     return PlacedJobs(jobs, job_class, np.ascontiguousarray(demand), layout, words)
 
 

@@ -52,9 +52,9 @@ class Target:
 
     def value(self, result: HasMeasures) -> Estimate:
         """The metric in a result that was asked for `exceeds`."""
-        if self.metric.of == "system":
-            return self.metric.get(result.system)
-        return self.metric.get(result.classes[self.of] if self.of else result.overall)
+        of = result.system if self.metric.of == "system" else result.classes[self.of] if self.of else result.overall
+        found: Estimate = self.metric.get(of)
+        return found
 
 
 @dataclass(frozen=True)
@@ -112,9 +112,9 @@ def _quantile(shares: Sequence[tuple[float, Law]], total: float, q: float) -> fl
     return float(brentq(above, 0.0, high)) if above(high) > 0 else high
 
 
-def possible() -> str:
+def possible(slowdowns: bool = False) -> str:
     """What an objective can be about."""
-    names = [spelling(metric) for metric in metrics() if metric.grows]
+    names = [spelling(metric) for metric in metrics() if metric.grows and (metric.everywhere or slowdowns)]
     return f"{', '.join(names)}, any other percentile, p99.9(wait), P(wait > x); of a class: p95(wait[NAME])"
 
 
@@ -125,24 +125,41 @@ def spelling(metric: Metric) -> str:
 
 
 def objectives_of(
-    texts: Iterable[str], classes: Sequence[str], time_unit: str | None = None, searched: bool = True
+    texts: Iterable[str],
+    classes: Sequence[str],
+    time_unit: str | None = None,
+    searched: bool = True,
+    slowdowns: bool = False,
 ) -> tuple[Objective, ...]:
     """Read objectives about these classes; a wrong one is refused with what would be right.
 
     time_unit: that of the model or log; bounds that are times may then have a unit: p95(wait) <= 1h. Where nothing is
-    `searched` for, they may be about any metric, and say at most or at least.
+    `searched` for, they may be about any metric, and say at most or at least. `slowdowns` says whether bounded
+    slowdowns will be known.
     """
     objectives = tuple(_read(text, classes, time_unit, searched) for text in texts)
     if not objectives:
-        raise UsageError(f"no objective: give --slo 'p95(wait) <= 600' (possible: {possible()})")
+        raise UsageError(f"no objective: give --slo 'p95(wait) <= 600' (possible: {possible(slowdowns)})")
+    for one in objectives:
+        _check_known(one, slowdowns)
     return objectives
 
 
-def target_of(text: str, classes: Sequence[str], time_unit: str | None = None) -> Target:
+def _check_known(target: Target, slowdowns: bool) -> None:
+    if not target.metric.everywhere and not slowdowns:
+        raise UsageError(
+            f"objective {target.text!r}: {target.metric.name} is known where jobs are run one by one, in logs and by "
+            "simulate; a model without a time_unit needs --slowdown-threshold"
+        )
+
+
+def target_of(text: str, classes: Sequence[str], time_unit: str | None = None, slowdowns: bool = False) -> Target:
     """Read what is wanted without a bound: mean(wait), p95(wait[T1]), P(wait > 60), hol_loss."""
     metric, of, exceeds, _ = _metric(text, text.strip(), None, time_unit)
     _check_class(text, of, classes)
-    return Target(" ".join(text.split()), metric, of, exceeds)
+    target = Target(" ".join(text.split()), metric, of, exceeds)
+    _check_known(target, slowdowns)
+    return target
 
 
 def _check_class(text: str, of: str, classes: Sequence[str]) -> None:

@@ -9,21 +9,24 @@ from typing import Any
 
 from loynes.errors import UsageError
 from loynes.kernels.events.policies import Policy, find_policy
+from loynes.kernels.events.recorded import SHORTEST
 from loynes.model import Model
+from loynes.model.units import time_in
 
 # The names of the numbers that policies take, as questions have them; `option` is that of a user's own policy.
-NUMBERS = ("window", "threshold", "age", "cycle", "option")
+NUMBERS = ("window", "threshold", "depth", "age", "cycle", "option")
 
 PolicyLike = str | Path | Policy | Callable[..., Any]
 
 
 @dataclass(frozen=True)
 class Order:
-    """A policy, the number it takes, and how many times too long it believes run times to be."""
+    """A policy, the number it takes, and how many times too long it believes run times to be, and at random."""
 
     rule: Policy
     option: float = 1  # not a number where the policy computes it
     inflation: float = 1.0
+    overestimate: float = 0.0
 
     @property
     def policy(self) -> str:
@@ -32,9 +35,10 @@ class Order:
     @property
     def details(self) -> dict[str, Any]:
         """The numbers that mean something to this policy."""
-        said = self.rule.option is not None and self.option == self.option
+        said = self.rule.option is not None and self.option == self.option and self.option != 0
         numbers: dict[str, Any] = {self.rule.option.name: self.option} if self.rule.option and said else {}
-        return numbers | ({"inflation": self.inflation} if self.rule.believes_run_times else {})
+        believed = {"inflation": self.inflation} if self.rule.believes_run_times else {}
+        return numbers | believed | ({"overestimate": self.overestimate} if self.overestimate else {})
 
     @property
     def label(self) -> str:
@@ -48,7 +52,12 @@ def numbers_of(question: object) -> dict[str, float | None]:
 
 
 def order_of(
-    policy: PolicyLike, numbers: Mapping[str, float | None], inflation: float = 1.0, *, strictly: bool = True
+    policy: PolicyLike,
+    numbers: Mapping[str, float | None],
+    inflation: float = 1.0,
+    overestimate: float = 0.0,
+    *,
+    strictly: bool = True,
 ) -> Order:
     """A policy with its number, by the number's name; strictly, one that means nothing to it is refused."""
     rule = find_policy(policy)
@@ -63,11 +72,19 @@ def order_of(
         if rule.option is not None and value < rule.option.least:
             raise UsageError(f"{given} {value:g}: must be at least {rule.option.least}")
         number = value
-    if inflation != 1.0 and not rule.believes_run_times:
-        if strictly:
-            raise UsageError(f"inflation {inflation:g}: means nothing to policy {rule.name!r}")
-        inflation = 1.0
-    return Order(rule, number, inflation)
+    if not rule.believes_run_times:
+        for what, believed, none in (("inflation", inflation, 1.0), ("overestimate", overestimate, 0.0)):
+            if believed != none and strictly:
+                raise UsageError(f"{what} {believed:g}: means nothing to policy {rule.name!r}")
+        inflation, overestimate = 1.0, 0.0
+    return Order(rule, number, inflation, overestimate)
+
+
+def shortest_of(threshold: float | None, time_unit: str | None) -> float | None:
+    """How long services count at least in bounded slowdowns: as asked, or 10 s; None where times have no unit."""
+    if threshold is not None or time_unit is None:
+        return threshold
+    return time_in(f"{SHORTEST:g} s", time_unit)
 
 
 def check_order(model: Model, order: Order) -> tuple[str, ...]:

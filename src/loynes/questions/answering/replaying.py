@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.arrays import Array, Ints
-from loynes.errors import UsageError
+from loynes.errors import TraceError, UsageError
 from loynes.estimate import Estimate
 from loynes.estimators.jobs import Seen, average_in_windows, seen_of, system_over
 from loynes.estimators.measures import ALL_JOBS, Resource, Waits, Wanted
@@ -20,83 +20,207 @@ from loynes.kernels.cpu.replay import cheaper_as_runs
 from loynes.kernels.cpu.stretches import run_replay
 from loynes.kernels.events.engine import run_classes, run_jobs
 from loynes.kernels.events.loop import KINDS, WAITING
-from loynes.model.cluster import MOST_SERVERS
-from loynes.questions.answering.log_nodes import PlacedJobs
-from loynes.questions.answering.orders import Order
+from loynes.kernels.events.recorded import slowdowns_of
+from loynes.model.sizes import MOST_SERVERS
+from loynes.questions.answering.believing import believed_of, check_beliefs
+from loynes.questions.answering.log_nodes import LogNodes, PlacedJobs, placed
+from loynes.questions.answering.orders import Order, PolicyLike, numbers_of, order_of
+from loynes.questions.answering.outages import lost_of, outages_of
+from loynes.questions.asking.replayed import ReplayedLog
 from loynes.results.records.replay import Log, Recorded, Replay, ReplayedClass, Series
 from loynes.results.records.simulation import Pooled
 from loynes.results.tails import Tails
-from loynes.traces.trace import TOO_LARGE, Trace, work_of
+from loynes.traces.changes import Changes, changed
+from loynes.traces.jobs import NEEDS_NONE
+from loynes.traces.resampling import days_of, resample
+from loynes.traces.sessions import sessions_of
+from loynes.traces.trace import TOO_LARGE, Trace, rows_of, work_of
 from loynes.traces.units import unit_named
+from loynes.traces.words import Bad
 
 # Beyond so many needs, classes are powers of two; beyond so many values of a label, the rest is one class.
 MOST_NEEDS = 12
 MOST_LABELS = 50
 REST = "(all others)"
+# The label of jobs of a log that was changed: the class they had before.
+CLASS = "(class)"
 # The key of all jobs together, beside classes of any name.
 ALL = None
 
 
-def replay_trace(
-    jobs: Trace,
-    units: dict[str, int],
-    by: str | None,
-    windows: int,
-    order: Order,
-    inflation: float | None,
-    servers: int,
-    wanted: Wanted,
-    on_nodes: tuple[PlacedJobs, dict[str, object]] | None = None,
-) -> Replay:
-    """Exact figures of recorded jobs, all of which fit, on so many servers, or so much of every resource.
+class Replayer:
+    """Reads the log of a question once, changes it, and runs it on a cluster under a policy, as often as is asked."""
 
-    on_nodes: the same jobs as tasks that run on nodes, and these in words.
-    """
-    scarce = max(units, key=lambda name: work_of(jobs.demand[name], jobs.service) / units[name], default="")
-    if scarce:
-        # Tables that have room for one resource show the one that is used most.
-        jobs, servers = replace(jobs, need=jobs.demand[scarce], unit=unit_named(scarce)), units[scarce]
-    names, code = classes_of(jobs, by, tuple(units))
-    if order.policy == "fcfs" and not units:
-        replayed, believed = _in_turn(jobs, servers, windows), None
-    else:
-        guess, believed = guesses_of(jobs, order, inflation)
-        placed = None if on_nodes is None else on_nodes[0]
-        replayed = _by_events(jobs, units or {"": servers}, windows, order, guess, scarce, placed)
+    def __init__(self, question: ReplayedLog, kinds: tuple[str, ...] = ()) -> None:
+        """kinds: what nodes have some of, where there are nodes."""
+        check_beliefs(question)
+        self.question = question
+        recorded = question.recorded(kinds or tuple(question.resources))
+        self.source, self.recorded_jobs = recorded.source, recorded.jobs
+        if question.resources:
+            if question.max_need is not None:
+                raise UsageError("max-need: is for servers of one kind")
+            question.check_resources(recorded, question.resources)
+            need = np.array([recorded.demand[name] for name in question.resources])
+            recorded = recorded.select(np.any(need > 0, axis=0), NEEDS_NONE)
+        self.notes: dict[str, Any] = {}
+        if question.changes != Changes():
+            recorded = self._changed(recorded)
+        self.log = recorded
+        self.outages = outages_of(question.outages, recorded)
+
+    def _changed(self, recorded: Trace) -> Trace:
+        """The log with what the question changes about it, from its first job on; classes are those of the log."""
+        question, changes = self.question, self.question.changes
+        if not recorded.jobs:
+            return recorded
+        names, group = classes_of(recorded, question.classes, tuple(question.resources))
+        if changes.kill_at_limit and recorded.requested is not None:
+            self.notes["killed"] = int(np.count_nonzero(recorded.service > recorded.requested))
+        log, group = changed(recorded, changes, names, group)
+        if changes.scale != 1.0:
+            days = days_of(log.submit, log.source) if changes.scale > 1.0 else None
+            index, when = resample(days, log.submit, sessions_of(log), question.seed, 0, changes.scale)
+            if not len(index):
+                raise TraceError(f"{log.source}: no job is left at scale {changes.scale:g}")
+            log, group = replace(rows_of(log, index), submit=when), group[index]
+        first = float(log.submit[0])
+        origin = None if log.origin is None else log.origin + first
+        self.notes["changes"] = list(changes.texts)
+        labels = log.labels | {CLASS: group}
+        self._names = names
+        return replace(log, submit=log.submit - first, origin=origin, begins=log.begins + first, labels=labels)
+
+    def classes(self, jobs: Trace, kinds: tuple[str, ...]) -> tuple[list[str], Ints]:
+        """Classes of jobs of the log: where it was changed, those that they had before."""
+        if CLASS not in jobs.labels:
+            return classes_of(jobs, self.question.classes, kinds)
+        there, code = np.unique(jobs.labels[CLASS], return_inverse=True)
+        return [self._names[i] for i in there], code
+
+    def order(self, policy: PolicyLike, strictly: bool = True) -> Order:
+        """A policy with the question's numbers; strictly, those that mean nothing to it are refused."""
+        question = self.question
+        inflation = 1.0 if question.inflation is None else question.inflation
+        order = order_of(policy, numbers_of(question), inflation, question.overestimate, strictly=strictly)
+        if len(question.resources) > 1 and order.rule.identical_servers_only:
+            raise UsageError(f"policy {order.policy!r}: is for identical servers")
+        if strictly and question.predict is not None and not order.rule.believes_run_times:
+            raise UsageError(f"predict {question.predict!r}: means nothing to policy {order.policy!r}")
+        return order
+
+    def fitting(self, servers: int) -> tuple[Trace, Bad]:
+        """The jobs that fit so many servers, or the question's resources, and which of the log they are."""
+        units = self.question.resources
+        if units:
+            need = np.array([self.log.demand[name] for name in units])
+            keep = np.all(need <= np.array(list(units.values()))[:, None], axis=0)
+        else:
+            keep = self.log.need <= servers
+        if not keep.any():
+            if units:
+                raise TraceError(f"{self.source}: not one of its {self.recorded_jobs} jobs fits these resources")
+            raise TraceError(
+                f"{self.source}: every one of its {self.recorded_jobs} jobs needs more than {servers} servers"
+            )
+        return self.log.select(keep, TOO_LARGE), keep
+
+    def run(self, order: Order, servers: int, windows: int) -> Replay:
+        """Exact figures of the jobs that fit so many servers, or the question's resources."""
+        return self._figures(self.fitting(servers)[0], self.question.resources, servers, order, windows)
+
+    def run_on_nodes(self, order: Order, nodes: LogNodes, windows: int) -> Replay:
+        """The same of jobs that are tasks on nodes, event by event whatever the policy; and on the pooled cluster."""
+        question = self.question
+        if question.changes != Changes() or question.outages or question.predict == "last-two":
+            raise UsageError("nodes: changes of the log, outages and predictions are for a cluster without them")
+        on = placed(self.log, nodes)
+        return self._figures(on.jobs, nodes.units, 0, order, windows, (on, nodes.details))
+
+    def _figures(
+        self,
+        jobs: Trace,
+        units: dict[str, int],
+        servers: int,
+        order: Order,
+        windows: int,
+        on_nodes: tuple[PlacedJobs, dict[str, object]] | None = None,
+    ) -> Replay:
+        """Of recorded jobs, all of which fit, on so many servers, or so much of every resource.
+
+        on_nodes: the same jobs as tasks that run on nodes, and these in words.
+        """
+        question = self.question
+        scarce = max(units, key=lambda name: work_of(jobs.demand[name], jobs.service) / units[name], default="")
+        if scarce:
+            # Tables that have room for one resource show the one that is used most.
+            jobs, servers = replace(jobs, need=jobs.demand[scarce], unit=unit_named(scarce)), units[scarce]
+        largest = {name: int(jobs.demand[name].max()) for name in units} or {"servers": int(jobs.need.max())}
+        lost = lost_of(self.outages, units or {"servers": servers}, largest)
+        believed = believed_of(jobs, order, question, question.seed)
+        more = {"beliefs": believed.beliefs, "lost": lost, "seed": question.seed}
+        task = (order, believed.guess, scarce, more)
+        if order.policy == "fcfs" and not units and not lost:
+            replayed = _in_turn(jobs, servers, windows)
+        else:
+            on = None if on_nodes is None else on_nodes[0]
+            replayed = _by_events(jobs, units or {"": servers}, windows, *task, on)
+        details = order.details if believed.words is None else order.details | {"believed": believed.words}
+        details |= self.notes | ({"outages": [one.label for one in self.outages]} if lost else {})
+        result = _result(self, jobs, units, servers, order, replayed, details)
+        if on_nodes is None:
+            return result
+        span = result.span
+        fragmentation = {name: Estimate.exact(one / span) for name, one in replayed.fragmented.items()}
+        other = Estimate.exact(float(_by_events(jobs, units, 1, *task).wait.mean()))
+        return replace(
+            result,
+            system=replace(result.system, fragmentation=fragmentation),
+            details=result.details | on_nodes[1] | {"tasks": on_nodes[0].assumption},
+            pooled=Pooled(other, Estimate.exact(float(replayed.wait.mean()) - other.estimate)),
+        )
+
+
+def _result(
+    replayer: Replayer, jobs: Trace, units: dict[str, int], servers: int, order: Order, replayed: Replayed,
+    details: dict[str, Any],
+) -> Replay:  # fmt: skip
+    """The result of jobs that were run."""
+    question = replayer.question
+    wanted = Wanted((), question.percentiles, tails=True)
+    names, code = replayer.classes(jobs, tuple(units))
     edges, wait = replayed.edges, replayed.wait
     response, span = wait + jobs.service, float(edges[-1])
     series = (edges[:-1], edges[1:], replayed.busy, replayed.busy / servers, replayed.lost, replayed.waiting)
     grouped = _Grouped(names, code)
-    sums = (jobs.work, replayed.loss, float(wait.sum()), float(response.sum()))
-    each = {"submit": jobs.submit, "need": jobs.need, "service": jobs.service, "wait": wait, "response": response}
+    # Jobs that failed with their servers did some of their work twice.
+    work = float(replayed.busy @ np.diff(edges)) if replayer.outages else jobs.work
+    sums = (work, replayed.loss, float(wait.sum()), float(response.sum()))
+    ids = np.arange(1, jobs.jobs + 1) if jobs.ids is None else jobs.ids
+    each = {"id": ids, "submitted": jobs.submitted}
+    each |= {"submit": jobs.submit, "need": jobs.need, "service": jobs.service, "wait": wait, "response": response}
     each |= {"recorded_wait": jobs.wait} | {name: jobs.demand[name] for name in units}
     system = system_over(servers, span, *sums)
     grid = grid_to(max(longest_of(wait), longest_of(jobs.wait[known := ~np.isnan(jobs.wait)])))
     seen, recorded = grouped.seen(wait, grid, wanted), grouped.seen(jobs.wait, grid, wanted)
+    slowdowns = slowdowns_of(wait, jobs.service, question.slowdown_threshold)
+    bounded = {name: Estimate.exact(float(part.mean())) for name, part in grouped.parts(slowdowns)}
     measured = {
-        name: Waits(of_wait.spread, one.spread, Estimate.exact(of_wait.none))
+        name: Waits(of_wait.spread, one.spread, Estimate.exact(of_wait.none), bounded_slowdown=bounded[name])
         for (name, one), of_wait in zip(grouped.seen(response, (), wanted).items(), seen.values(), strict=True)
         if one is not None and of_wait is not None
     }
     needs = {name: (len(need), (int(need.min()), int(need.max()))) for name, need in grouped.parts(jobs.need)}
-    details = order.details if believed is None else order.details | {"believed": believed}
     if units:
         system = replace(system, resources=_resources(jobs, units, span, replayed.losses))
         details = details | {"resources": units}
-    pooled = None
-    if on_nodes is not None:
-        details = details | on_nodes[1] | {"tasks": on_nodes[0].assumption}
-        fragmentation = {name: Estimate.exact(one / span) for name, one in replayed.fragmented.items()}
-        system = replace(system, fragmentation=fragmentation)
-        other = Estimate.exact(float(_by_events(jobs, units, 1, order, guess, scarce).wait.mean()))
-        pooled = Pooled(other, Estimate.exact(float(wait.mean()) - other.estimate))
     elif jobs.unit not in ("servers", "cpus"):
         details = details | {"unit": jobs.unit}
     return Replay(
         model=Log(Path(jobs.source).name, jobs.source, jobs.format, jobs.digest(*units), servers),
         rate=jobs.rate,
         span=span,
-        by=by or "need",
+        by=question.classes or "need",
         overall=measured[ALL],
         classes={
             name: ReplayedClass(**vars(measured[name]), jobs=needs[name][0], need=needs[name][1]) for name in names
@@ -116,7 +240,6 @@ def replay_trace(
         warnings=log_warnings(jobs, units or {"servers": servers}, jobs.skipped.get(TOO_LARGE, 0))
         + (() if units else order.rule.warnings(_distinct(jobs.need)[0].tolist(), servers)),
         each=each,
-        pooled=pooled,
         tails=_tails(seen, grid),
         recorded_tails=_tails(recorded, grid),
     )
@@ -161,7 +284,7 @@ def _in_turn(jobs: Trace, servers: int, windows: int) -> Replayed:
 
 
 def _by_events(
-    jobs: Trace, units: dict[str, int], windows: int, order: Order, guess: Array, scarce: str,
+    jobs: Trace, units: dict[str, int], windows: int, order: Order, guess: Array, scarce: str, more: dict[str, Any],
     on: PlacedJobs | None = None,
 ) -> Replayed:  # fmt: skip
     """Any policy; what is lost is what idles while somebody waits. The figures are those of the scarce resource."""
@@ -170,10 +293,11 @@ def _by_events(
 
     def run(edges: Array | None) -> tuple[Array, Array]:
         if on is None:
-            return run_jobs(count, jobs.submit, need, jobs.service, order.rule, order.option, guess, edges)
+            return run_jobs(count, jobs.submit, need, jobs.service, order.rule, order.option, guess, edges, **more)
         return run_classes(
-            count, jobs.submit, on.job_class, on.demand, jobs.service, guess, order.rule, order.option, edges, on.layout
-        )
+            count, jobs.submit, on.job_class, on.demand, jobs.service, guess, order.rule, order.option, edges,
+            on.layout, **more,
+        )  # fmt: skip
 
     times, _ = run(None)
     edges = np.linspace(0.0, float((jobs.submit + times[:, 1]).max()), windows + 1)
@@ -184,19 +308,6 @@ def _by_events(
     columns = (mean[:, lost[scarce] - 1], mean[:, lost[scarce]], mean[:, WAITING])
     more = {name: float(sums[:, KINDS + 2 * len(units) + k].sum()) for k, name in enumerate(units)} if on else {}
     return Replayed(times[:, 0], losses[scarce], edges, *columns, "events", losses, more)
-
-
-def guesses_of(jobs: Trace, order: Order, inflation: float | None) -> tuple[Array, str | None]:
-    """What a scheduler believes run times to be, and that in words."""
-    if not order.rule.believes_run_times:
-        return jobs.service, None
-    requested = jobs.requested
-    if inflation is None and requested is not None:
-        known = ~np.isnan(requested)
-        return np.where(known, requested, jobs.service), f"requested times, of {int(known.sum())} jobs"
-    if order.inflation == 1.0:
-        return jobs.service, "true run times"
-    return order.inflation * jobs.service, f"{order.inflation:g} times the true run times"
 
 
 def classes_of(trace: Trace, label: str | None, kinds: tuple[str, ...] = ()) -> tuple[list[str], Ints]:

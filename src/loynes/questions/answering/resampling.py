@@ -23,11 +23,12 @@ from loynes.estimators.resamples import (
 from loynes.execution.context import Context
 from loynes.execution.deadline import Stopped
 from loynes.execution.steps import Steps
-from loynes.kernels.events.recorded import COUNT, NONE, RESPONSE, WAIT, Recorded, RecordedJobs, RecordedState
+from loynes.kernels.events.recorded import BOUNDED, COUNT, NONE, RESPONSE, WAIT, Recorded, RecordedJobs, RecordedState
+from loynes.questions.answering.believing import believed_of, check_beliefs
 from loynes.questions.answering.ending import cut_short
 from loynes.questions.answering.objectives import Objective, Target
 from loynes.questions.answering.orders import Order, numbers_of, order_of
-from loynes.questions.answering.replaying import classes_of, guesses_of, log_warnings
+from loynes.questions.answering.replaying import classes_of, log_warnings
 from loynes.questions.asking.resampled import OnResamples
 from loynes.results.records.log_cases import LogCase, LogCases
 from loynes.results.records.log_evaluation import LogEvaluation
@@ -47,7 +48,13 @@ ENOUGH = 50
 # Resamples from which on something is known, where there is no time for all.
 LEAST_RESAMPLES = 2
 # Metrics whose differences are shown, and their columns.
-DIFFERENCES = {"wait.mean": WAIT, "wait.p95": WAIT + 4, "response.mean": RESPONSE, "no_wait": NONE}
+DIFFERENCES = {
+    "wait.mean": WAIT,
+    "wait.p95": WAIT + 4,
+    "response.mean": RESPONSE,
+    "no_wait": NONE,
+    "bounded_slowdown": BOUNDED,
+}
 # How often the log itself is run where jobs are added to it, anew each time.
 OWN_RUNS = 10
 
@@ -100,6 +107,7 @@ class LogRunner:
     """Reads a question's log once, and runs cases of it."""
 
     def __init__(self, question: OnResamples, context: Context) -> None:
+        check_beliefs(question)
         context.progress(0.0, "reading")
         self.question = question
         recorded = question.recorded(tuple(question.resources))
@@ -150,7 +158,9 @@ class LogRunner:
         strictly = "policy" not in other  # of several policies, some have no use for a number
         policy = other.pop("policy", question.policy)
         inflation = 1.0 if question.inflation is None else question.inflation
-        order = order_of(policy, self._numbers, inflation, strictly=strictly)
+        order = order_of(policy, self._numbers, inflation, question.overestimate, strictly=strictly)
+        if strictly and question.predict is not None and not order.rule.believes_run_times:
+            raise UsageError(f"predict {question.predict!r}: means nothing to policy {order.policy!r}")
         if len(units) > 1 and order.rule.identical_servers_only:
             raise UsageError(f"policy {order.policy!r}: is for identical servers")
         return Case(tuple(units.items()), order, replace(question.changes, **other))
@@ -168,19 +178,22 @@ class LogRunner:
             there = ", ".join(f"{count} {name}" for name, count in case.units)
             raise TraceError(f"{log.source}: every one of its {log.jobs} jobs needs more than {there}")
         skipped = log.jobs - int(fits.sum())
-        guess, believed = guesses_of(log, case.order, self.question.inflation)
+        believed = believed_of(log, case.order, self.question, self.question.seed)
         session = sessions_of(log)
         demand, job_class = np.unique(needed[fits], axis=0, return_inverse=True)
         jobs = RecordedJobs(
             log.submit[fits], job_class.ravel().astype(np.int64), demand.astype(np.int64), log.service[fits],
-            guess[fits], group[fits], session[fits],
+            believed.guess[fits], group[fits], session[fits],
         )  # fmt: skip
+        beliefs = believed.beliefs
+        if beliefs is not None:
+            beliefs = beliefs._replace(user=beliefs.user[fits], limit=beliefs.limit[fits])
         own = 1 if case.changes.scale == 1.0 else OWN_RUNS
         numbers = np.arange(1 - own, self.question.resamples + 1)
         task = Recorded(
             self.question.seed, numbers, jobs, same_days(self.days, jobs.submit),
             counts, case.order.rule, case.order.option, case.changes.scale, len(self.names), wanted.exceeds,
-            tuple(map(part_of, wanted.percentiles)),
+            tuple(map(part_of, wanted.percentiles)), shortest=self.question.slowdown_threshold, beliefs=beliefs,
         )  # fmt: skip
         state, done = task.new_state(), task.rows
         try:
@@ -189,7 +202,7 @@ class LogRunner:
             done = stopped.at
             if done < own + LEAST_RESAMPLES:
                 raise
-        details = case.order.details | ({} if believed is None else {"believed": believed})
+        details = case.order.details | ({} if believed.words is None else {"believed": believed.words})
         texts = log_warnings(rows_of(log, fits), dict(case.units), skipped, case.changes.scale)
         outcome = Outcome(case, task, own, state, details, texts, wanted).first(done - own)
         if done == task.rows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 
 from loynes.kernels.events.changes import Changes, ServerChange
 from loynes.model import Model
@@ -22,9 +23,20 @@ def changes_of(model: Model) -> Changes:
 
 
 def _of_servers(model: Model) -> tuple[ServerChange, ...]:
+    scenario = model.scenario or ()
+    return _in_order((change, change_in_units(model, change)) for change in scenario)
+
+
+def server_changes(
+    scenario: Sequence[Change], kinds: tuple[str, ...], units: tuple[int, ...]
+) -> tuple[ServerChange, ...]:
+    """When servers of a cluster without a model are lost and come back, in order."""
+    return _in_order((change, change.lost_of(kinds, units)) for change in scenario)
+
+
+def _in_order(losses: Iterable[tuple[Change, tuple[int, ...]]]) -> tuple[ServerChange, ...]:
     moves = []
-    for change in model.scenario or ():
-        lost = change_in_units(model, change)
+    for change, lost in losses:
         if any(lost):
             moves.append((change.since, lost, change.how == "failed"))
             if change.until is not None:

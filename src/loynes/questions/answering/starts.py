@@ -6,6 +6,7 @@ it has none, so many jobs leave a line that is long, and the longer the more the
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,12 +19,14 @@ from loynes.kernels.engine import whole_blocks
 from loynes.model import Model
 from loynes.questions.answering.independent_samples import DELTA
 from loynes.stationary.backward import backward_samples
-from loynes.stationary.certificate import Certificate
+from loynes.stationary.certificate import Certificate, NoCertificate
 from loynes.stationary.majorant import certify
 from loynes.stationary.perfect import perfect_samples, within_reach
 
 # Jobs that a floor is loaded with where no long run tells how many: at least so many, and so many for every server.
 LEAST_LOADED, LOADED_PER_SERVER = 4096, 16
+# Jobs that a certificate is looked for with where its blocks are not to be long, as a multiple of these.
+BLOCKS = 4096
 
 
 class History(NamedTuple):
@@ -34,14 +37,24 @@ class History(NamedTuple):
 
 
 def stationary_history(
-    model: Model, rate: float, threshold: Estimate, numbers: Ints, *, seed: int, context: Context
+    model: Model,
+    rate: float,
+    threshold: Estimate,
+    numbers: Ints,
+    *,
+    seed: int,
+    context: Context,
+    longest_block: float = math.inf,
 ) -> History:
     """For replicas of these numbers, one after the other: perfect samples under first come, first served, or, where
-    nothing certifies them, backward samples."""
+    nothing certifies them, or only blocks of more than `longest_block` jobs do, backward samples."""
     table = job_table(model, rate)
-    certificate = certify(model, rate, threshold, seed=seed, max_jobs=None, context=context)
+    most = None if math.isinf(longest_block) else BLOCKS * longest_block
+    certificate = certify(model, rate, threshold, seed=seed, max_jobs=most, context=context)
     ways: dict[str, Any] = {"seed": seed, "first": int(numbers[0]), "engine": context.engine}
     certificate = within_reach(model, table, certificate, DELTA)
+    if isinstance(certificate, Certificate) and certificate.block > longest_block:
+        certificate = NoCertificate(f"it takes blocks of {certificate.block} jobs")
     if isinstance(certificate, Certificate):
         batches, why = perfect_samples(model, table, certificate, len(numbers), delta=DELTA, **ways), ""
     else:

@@ -133,7 +133,8 @@ def _starts(found: TwoStarts) -> dict[str, Any]:
 
 
 def _shortfalls(found: TwoStarts, order: Order, precision: float, context: Context) -> tuple[str, ...]:
-    mean, texts = found.measures.overall.wait.mean, ()
+    mean = found.measures.overall.wait.mean
+    texts: tuple[str, ...] = ()
     if not found.agree:
         texts += (
             f"runs from empty and runs that begin {found.start} do not agree: mean waits {found.empty} and "

@@ -10,14 +10,20 @@ from loynes.questions.asking.question import Question, flag_of, option_of
 # What models are saved as before the line is typed: one, or both of a pair.
 MODEL, PAIR = "model.toml", ["a.toml", "b.toml"]
 # Questions that the command line asks by an option, and Python by a function of their own.
-PYTHON_NAMES = {"policies": "compare_policies", "eta-backtest": "eta_backtest", "partition": "plan_partition"}
+PYTHON_NAMES = {
+    "policies": "compare_policies",
+    "eta-backtest": "eta_backtest",
+    "partition": "plan_partition",
+    "replay-cases": "replay_cases",
+}
 
 
 def command_line(question: type[Question], options: dict[str, Any]) -> str:
     """The command line of a question, of which options differ from their defaults; models are files."""
     files, left = _files(question, options)
     command, switch = question.asked_by or (question.command, "")
-    if switch in question.model_fields and switch not in options:
+    needed = switch in question.model_fields and question.model_fields[switch].default
+    if needed and switch not in options:
         left = {switch: question.model_fields[switch].default} | left  # without it another question would be asked
     words = [word for name, value in left.items() for word in _words(question, name, value)]
     target = ["-o", "samples.parquet"] if "path" in question.model_fields else []

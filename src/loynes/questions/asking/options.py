@@ -258,6 +258,39 @@ BelievedTimes = Annotated[
         must="be at least 1: a guess is at least as long as the job",
     ),
 ]
+Overestimate = Annotated[
+    float,
+    Field(ge=0, allow_inf_nan=False),
+    Option("Believed run times are too long, at random: by up to so many times the truth (the f-model)."),
+]
+Predict = Annotated[
+    Literal["requested", "exact", "last-two"] | None,
+    Option(
+        "Believed run times: those requested, the true ones, or the mean of the user's last two.",
+        "requested|exact|last-two",
+        default="requested, where the log has them",
+    ),
+]
+Correct = Annotated[
+    Literal["steps", "requested", "doubling", "floor"] | None,
+    Option(
+        "Of a job that outlives its prediction: 1 min, 5 min, ... more, what was requested, twice as long, or that it "
+        "ends at any moment.",
+        "steps|requested|doubling|floor",
+        default="steps",
+    ),
+]
+KillAtLimit = Annotated[bool, Option("Jobs that run longer than was requested are ended then.")]
+SlowdownThreshold = Annotated[
+    float | None,
+    Field(gt=0, allow_inf_nan=False),
+    Option(
+        "Shorter services count as so long in the bounded slowdown.",
+        "T",
+        unit="time",
+        default="10 s, where times have a unit",
+    ),
+]
 ByLabel = Annotated[str | None, Option("Classes by a column of the log: queue, user, ...", "LABEL", flag="--by")]
 OwnOption = Annotated[int | None, Option("The number that a policy of your own takes.")]
 Searched = Annotated[
@@ -268,6 +301,11 @@ Searched = Annotated[
 Window = Annotated[int | None, Field(ge=1), Option("How far smash looks.", default="10", unit="jobs")]
 SwapThreshold = Annotated[
     int | None, Field(ge=1), Option("Idle servers at which quick-swap switches.", default="1", unit="servers")
+]
+Depth = Annotated[
+    int | None,
+    Field(ge=0),
+    Option("Jobs from the head of the line that conservative gives reservations.", default="all", unit="jobs"),
 ]
 Age = Annotated[
     float | None,

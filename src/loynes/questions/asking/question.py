@@ -34,6 +34,8 @@ class Question(BaseModel):
     examples: ClassVar[tuple[str, ...]] = ()
     # Where the command line asks it by an option of another command: that command, and the option's field.
     asked_by: ClassVar[tuple[str, str] | None] = None
+    # Options of that command of which several values ask this question, too.
+    several: ClassVar[tuple[str, ...]] = ()
     # The module of the question that is asked instead where the subject is a log, if there is one.
     for_log: ClassVar[str] = ""
 

@@ -46,10 +46,11 @@ def waits_of(waits: Waits | None) -> tuple[Metric, ...]:
 
 def times_of(waits: Waits | None) -> tuple[Metric, ...]:
     """What charts offer of a class: of waits and of responses."""
+    bounded = () if waits is None or waits.bounded_slowdown is None else (metric("bounded_slowdown"),)
     if waits is None or not waits.wait.percentiles:
-        return TIMES
+        return (*TIMES, *bounded)
     responses = (metric("response.mean"), *percentiles_of(waits, "response"))
-    return (*waits_of(waits), *responses, metric("no_wait"))
+    return (*waits_of(waits), *responses, metric("no_wait"), *bounded)
 
 
 def exceeds_of(waits: Waits) -> tuple[Metric, ...]:

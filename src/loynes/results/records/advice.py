@@ -74,6 +74,16 @@ class Advice(Result):
         return f"times in {UNNAMED}" if self.time_unit is None else ""
 
     @property
+    def level(self) -> tuple[str, ...]:
+        """Policies that are not told apart from the first: their intervals meet."""
+        first, *others = self.choices
+        if first.value is None:
+            return ()
+        low, high = first.value.low, first.value.high
+        alike = (one for one in others if (one.state, one.met) == (first.state, first.met) and one.value is not None)
+        return tuple(one.policy for one in alike if one.value and one.value.low <= high and one.value.high >= low)
+
+    @property
     def headline(self) -> str:
         best = self.choices[0]
         if best.result is None or best.state != "stable":

@@ -38,7 +38,8 @@ class Partition(Result):
     parts: tuple[Part, ...]
     divided: Annotated[Simulation, Nested]
     shared: Annotated[Simulation, Nested]
-    difference: Estimate  # of the mean wait of all jobs, divided minus shared, on the same jobs
+    # Of the mean wait of all jobs, divided minus shared, on the same jobs; none where some jobs did not end.
+    difference: Estimate | None
     confidence: float
 
     @property
@@ -60,7 +61,7 @@ class Partition(Result):
         here, there = (everyone(one.overall, one.classes) for one in (self.divided, self.shared))
         rows: list[tuple[Any, ...]] = []
         for part in self.parts:
-            waits = ("-", "-")
+            waits: tuple[Any, ...] = ("-", "-")
             if part.name in here:
                 waits = tuple(self.in_time(one[part.name].wait.mean) for one in (here, there))
             known = part.full is not None
@@ -76,7 +77,7 @@ class Partition(Result):
 
     @property
     def tables(self) -> list[Table]:
-        minus = self.in_time(self.difference)
+        minus = "not known" if self.difference is None else self.in_time(self.difference)
         systems = (("divided", self.divided.system), ("shared", self.shared.system))
         rows = tuple((name, one.utilization.estimate, one.hol_loss, one.jobs_waiting) for name, one in systems)
         columns = ("servers are", "utilization", "idle while somebody waits", "jobs waiting")
@@ -87,7 +88,8 @@ class Partition(Result):
         rows = [("divided", *row) for row in self.divided.tidy.rows]
         rows += [("shared", *row) for row in self.shared.tidy.rows]
         rows += [("divided", part.name, "servers", part.servers, part.servers, part.servers) for part in self.parts]
-        rows.append(("divided", ALL_JOBS, "wait.mean minus shared", *vars(self.difference).values()))
+        if self.difference is not None:
+            rows.append(("divided", ALL_JOBS, "wait.mean minus shared", *vars(self.difference).values()))
         return Table(self.title, ("servers are", *TIDY), tuple(rows))
 
     @property

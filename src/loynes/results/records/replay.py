@@ -18,7 +18,7 @@ from loynes.results.tables import shown_percentiles, system_table, wait_columns,
 from loynes.results.tails import Tails
 from loynes.traces.units import unit_named
 
-JOB_COLUMNS = ("submit", "need", "service", "wait", "response", "recorded_wait")
+JOB_COLUMNS = ("id", "submitted", "submit", "need", "service", "wait", "response", "recorded_wait")
 
 
 @dataclass(frozen=True)

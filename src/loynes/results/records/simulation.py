@@ -90,7 +90,9 @@ class Simulation(WithObjectives):
         }
         cells = tuple((name, *row.values()) for name, row in rows.items())
         percentiles = shown_percentiles(self.overall)
-        spare = tuple(dict.fromkeys((percentiles[0], percentiles[-1], "slowdown", "mean response", "no wait")))
+        spare = tuple(
+            dict.fromkeys((percentiles[0], percentiles[-1], "slowdown", "mean response", "no wait", "bounded slowdown"))
+        )
         return Table(self.title, ("class", *rows[ALL_JOBS]), cells, spare)
 
     @property

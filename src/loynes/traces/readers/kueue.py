@@ -59,6 +59,7 @@ def read_kueue(data: bytes, ledger: Ledger, asked: Asked) -> Trace:
     jobs.drop(np.isnan(jobs.value("end")), UNFINISHED)
     if all(words["id"]):
         jobs.once_each(words["id"])
+        jobs.ids = words["id"]
     return jobs.trace("kueue", standard="cpu" if "cpu" in jobs.demand else "cpu_milli", origin=0.0)
 
 

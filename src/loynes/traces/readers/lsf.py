@@ -83,6 +83,7 @@ def read_lsf(data: bytes, ledger: Ledger, asked: Asked) -> Trace:
     jobs.derive()
     jobs.drop(jobs.value("start") == 0, NEVER_STARTED)
     jobs.once_each(columns["job"], columns["index"])
+    jobs.ids = columns["job"]
     return jobs.trace("lsf", standard="cpu", origin=0.0)
 
 

@@ -103,6 +103,7 @@ def _trace(columns: dict[str, Words], jobs: Jobs) -> Trace:
     jobs.derive()
     jobs.drop(np.isnan(start) | (start <= 0), NEVER_STARTED)
     jobs.once_each(columns["job"])
+    jobs.ids = columns["job"]
     return jobs.trace("pbs", standard="cpu", origin=0.0)
 
 

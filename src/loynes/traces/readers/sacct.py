@@ -147,6 +147,7 @@ class _Log:
         ids = columns.get("jobid")
         if ids is not None:
             jobs.drop(_holding(ids, "."), STEP)
+            jobs.ids = ids
         jobs.drop(self._in_state(*_GOING_ON), UNFINISHED)
         for ours, theirs in (("submit", table.submit), ("eligible", table.eligible), ("start", "start"),
                              ("end", "end" if table.elapsed is None else None), ("service", table.elapsed),

@@ -67,6 +67,7 @@ def read_sge(data: bytes, ledger: Ledger, asked: Asked) -> Trace:
     jobs.derive()
     jobs.drop(np.isnan(jobs.value("start")), NEVER_STARTED)
     jobs.once_each(columns["job"], columns["task"])
+    jobs.ids = columns["job"]
     return jobs.trace("sge", standard="cpu", origin=0.0)
 
 

@@ -24,12 +24,13 @@ from loynes.traces.units import resource_named
 
 FIELDS = 18
 # Field -> its place in the line, from 1.
-SUBMIT, WAIT, SERVICE, ALLOCATED, REQUESTED, STATUS = 2, 3, 4, 5, 8, 11
+NUMBER, SUBMIT, WAIT, SERVICE, ALLOCATED, REQUESTED, STATUS = 1, 2, 3, 4, 5, 8, 11
 USED_MEMORY, REQUESTED_MEMORY = 7, 10
 LABELS = {"requested_time": 9, "user": 12, "group": 13, "queue": 15, "partition": 16}
 NEEDED = (SUBMIT, WAIT, SERVICE, ALLOCATED, REQUESTED, STATUS, *LABELS.values())
-USED = (*NEEDED, USED_MEMORY, REQUESTED_MEMORY)
+USED = (*NEEDED, USED_MEMORY, REQUESTED_MEMORY, NUMBER)
 NAMES = {
+    NUMBER: "job number",
     SUBMIT: "submit time", WAIT: "wait time", SERVICE: "run time", ALLOCATED: "allocated processors",
     REQUESTED: "requested processors", 9: "requested time", STATUS: "status", 12: "user", 13: "group", 15: "queue",
     16: "partition", USED_MEMORY: "used memory", REQUESTED_MEMORY: "requested memory",
@@ -122,6 +123,7 @@ def _trace(value: dict[int, Array], jobs: Jobs, header: dict[str, float]) -> Tra
         if "mem" in map(resource_named, (*jobs.asked.resources, jobs.asked.unit or "")):
             jobs.ledger.repair(MEMORY_UNKNOWN, int(np.count_nonzero(~known & jobs.alive)))
     jobs.values = {"submit": _known(value[SUBMIT]), "service": _known(service), "wait": _known(value[WAIT])}
+    jobs.ids = _whole(value[NUMBER])
     jobs.labels = {name: _whole(value[field]) for name, field in LABELS.items()}
     procs = header.get("maxprocs", header.get("maxnodes", -1.0))
     servers = int(procs) if procs >= 1 else None

@@ -50,6 +50,8 @@ NAMES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 # What a size without a letter counts, in MiB, by the ending of a column's name.
 SIZES = {"_gb": 1024.0, "_gib": 1024.0, "_kb": 1 / 1024, "_kib": 1 / 1024}
+# Columns that say what jobs are called.
+IDS = ("job_id", "jobid", "id", "job", "job_name")
 TIMES = ("submit", "eligible", "start", "end", "service", "wait", "requested_time")
 
 
@@ -200,6 +202,9 @@ def from_names(
             if ours not in NAMES:
                 jobs.labels.pop(theirs, None)
             jobs.labels[ours] = table[theirs]
+    known = {name.lower(): name for name in reversed(list(table))}
+    called = next((known[name] for name in IDS if name in known), None)
+    jobs.ids = None if called is None else table[called]
     jobs.derive()
     return jobs.trace(form, standard=standard)
 

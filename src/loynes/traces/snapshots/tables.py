@@ -18,7 +18,6 @@ from loynes.traces.snapshots.arrays import tasks_of
 from loynes.traces.snapshots.register import Listing, snapshot_reader
 from loynes.traces.text import PARQUET
 from loynes.traces.times import NOTHING, duration, number, stamp
-from loynes.traces.units import resource_named
 
 # What a column is -> how listings call it, in small letters.
 NAMES: dict[str, tuple[str, ...]] = {
@@ -51,13 +50,10 @@ def listing_of(
     """The jobs of a table: names of columns, and rows with the places where they stand."""
     known = {alias: ours for ours, aliases in NAMES.items() for alias in aliases}
     column: dict[str, int] = {}
-    others: dict[str, int] = {}
-    for place, name in enumerate(names):
+    for at, name in enumerate(names):
         ours = known.get(name.strip().lower())
         if ours is not None:
-            column.setdefault(ours, place)
-        elif name.strip():
-            others.setdefault(resource_named(name), place)
+            column.setdefault(ours, at)
     listed = ", ".join(quoted(name.strip()) for name in names[:20])
     if "id" not in column:
         raise TraceError(f"{source}: no column for the job's id (id, jobid, ...); there are: {listed}{expected}")

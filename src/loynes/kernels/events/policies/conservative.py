@@ -8,15 +8,28 @@ leave room, where somebody moved away, for jobs ahead, so that later ends have t
 pass in which nobody moved: until the next early end, room only becomes less.
 
 Where servers are lost or come back all reservations are made again, in order of arrival, and may be later.
+
+A pass takes time with the line's length and the timetable's, which in a long line is as long: where more comes than can
+be served, `depth` says how many jobs from the head of the line have a reservation. Those behind wait until they are
+among these. A depth of one is first come, first served; 0, the default, is no limit.
 """
 
 import numpy as np
 
 from loynes.kernels.events.floor import NOBODY, STEPS, SURPRISED, start
-from loynes.kernels.events.policies.register import policy
+from loynes.kernels.events.policies.register import Option, policy
 from loynes.kernels.events.timetable import CHANGED, EARLY, ENDED, NOT, ask_again, book, expect, forget
 from loynes.kernels.events.uncounted import uncounted
-from loynes.kernels.events.view import believed_time, first_in_line, fits, next_in_line, now, remember, remembered
+from loynes.kernels.events.view import (
+    believed_time,
+    first_in_line,
+    fits,
+    jobs_in_line,
+    next_in_line,
+    now,
+    remember,
+    remembered,
+)
 
 
 @policy(
@@ -24,8 +37,9 @@ from loynes.kernels.events.view import believed_time, first_in_line, fits, next_
     rank=4,
     believes_run_times=True,
     timetable=True,
+    option=Option("depth", default=0, help="how many jobs from the head of the line have a reservation", least=0),
     caveat="needs run times; good ones let others pass, bad ones do not",
-    summary="every job in line has a reservation",
+    summary="every job in line has a reservation; or the first `--depth`",
     reference="Mu'alem and Feitelson 2001",
 )
 def conservative(floor, option):
@@ -40,17 +54,18 @@ def conservative(floor, option):
         floor.counts[STEPS] = 0
         remember(floor, False)
         return
+    most = option if option > 0 else jobs_in_line(floor)
     anew = floor.counts[STEPS] == 0 or event == CHANGED
     compress = event == EARLY or (event == ENDED and remembered(floor))
     if anew:
         expect(floor)
     else:
         forget(floor)
-    moved, next_start, slot = False, np.inf, first
-    while slot != NOBODY:
+    if anew:
+        _cancel(floor, first, most)
+    moved, next_start, slot, place = False, np.inf, first, 0
+    while slot != NOBODY and place < most:
         behind = next_in_line(floor, slot)
-        if anew:
-            floor.jobs[slot].reserved = np.inf
         reserved = floor.jobs[slot].reserved
         if reserved == np.inf or (compress and reserved > now(floor)):
             moved |= _move(floor, slot)
@@ -58,12 +73,24 @@ def conservative(floor, option):
         # Jobs that take no time take no room in the timetable, but servers until their end is dealt with.
         if reserved <= now(floor) and fits(floor, slot):
             start(floor, slot)
-        elif reserved > now(floor):
-            next_start = min(next_start, reserved)
+        else:
+            place += 1
+            if reserved > now(floor):
+                next_start = min(next_start, reserved)
         slot = behind
     if compress or anew:
         remember(floor, moved)
     ask_again(floor, next_start)
+
+
+@uncounted
+def _cancel(floor, slot, most):
+    """Take all reservations back. They are at the head of the line, and a job that came back may be among them."""
+    place = 0
+    while slot != NOBODY and (place < most or floor.jobs[slot].reserved < np.inf):
+        floor.jobs[slot].reserved = np.inf
+        slot = next_in_line(floor, slot)
+        place += 1
 
 
 @uncounted

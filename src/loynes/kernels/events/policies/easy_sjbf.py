@@ -1,0 +1,56 @@
+"""EASY with shortest-first backfilling (Tsafrir, Etsion and Feitelson 2007, EASY-SJBF).
+
+The head of the line has the reservation of EASY, and the same jobs may pass; but they are tried by how long they are
+believed to take, the shortest first, and of equals the first in line. With predicted run times it is their EASY++.
+"""
+
+import numpy as np
+
+from loynes.kernels.events.floor import NOBODY, start
+from loynes.kernels.events.policies.register import policy
+from loynes.kernels.events.reservation import may_start_beside, reserve, start_before, start_beside
+from loynes.kernels.events.uncounted import uncounted
+from loynes.kernels.events.view import any_idle, believed_time, came_before, first_in_line, fits, next_in_line, now
+
+
+@policy(
+    "easy-sjbf",
+    rank=3,
+    believes_run_times=True,
+    caveat="needs run times; only the head of the line is promised a start, and long jobs are passed more often",
+    summary="`easy`, but of those that may pass the one believed to take least time first",
+    reference="Tsafrir, Etsion and Feitelson 2007",
+)
+def easy_sjbf(floor, option):
+    while first_in_line(floor) != NOBODY and fits(floor, first_in_line(floor)):
+        start(floor, first_in_line(floor))
+    head = first_in_line(floor)
+    if head == NOBODY or next_in_line(floor, head) == NOBODY or not any_idle(floor):
+        return
+    reserved = reserve(floor.nodes, floor, head)
+    slot, tried = NOBODY, -np.inf
+    while any_idle(floor):
+        slot = _next(floor, head, slot, tried, reserved)
+        if slot == NOBODY:
+            return
+        tried = believed_time(floor, slot)
+        if now(floor) + tried <= reserved:
+            start_before(floor.nodes, floor, slot)
+        else:
+            start_beside(floor.nodes, floor, head, slot)
+
+
+@uncounted
+def _next(floor, head, last, tried, reserved):
+    """The job that is to be tried after the last one, by believed run time and then in order of arrival, of those that
+    fit. Whoever does not fit now does not either once another one has started, so that nobody is left out."""
+    best, least = NOBODY, np.inf
+    slot = next_in_line(floor, head)
+    while slot != NOBODY:
+        takes = believed_time(floor, slot)
+        later = takes > tried or (takes == tried and last != NOBODY and came_before(floor, last, slot))
+        better = later and takes < least and fits(floor, slot)
+        if better and (now(floor) + takes <= reserved or may_start_beside(floor.nodes, floor, slot)):
+            best, least = slot, takes
+        slot = next_in_line(floor, slot)
+    return best

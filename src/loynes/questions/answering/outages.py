@@ -1,0 +1,110 @@
+"""Servers that are lost while a log is replayed, as they are written: from=2d, until=3d, lost=10%, how=failed."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from loynes.errors import UsageError
+from loynes.kernels.events.changes import ServerChange
+from loynes.model.scenario import Change
+from loynes.model.units import time_in
+from loynes.questions.answering.scenario import server_changes
+from loynes.traces.times import stamp
+from loynes.traces.trace import Trace
+
+KEYS = ("name", "from", "until", "lost", "how")
+LIKE = "from=2d, until=3d, lost=10%, how=failed"
+
+
+def outages_of(texts: Sequence[str], log: Trace) -> tuple[Change, ...]:
+    """The outages of a log; times are since its first job, or stamps like 2024-03-01T12:00 where it tells the date."""
+    found: list[Change] = []
+    for text in texts:
+        entries = _entries_of_file(Path(text)) if text.endswith(".toml") else [_pairs(text)]
+        found += [_outage(text, entry, log) for entry in entries]
+    return tuple(found)
+
+
+def _pairs(text: str) -> dict[str, Any]:
+    """Of resources, lost.gpu=4 says of which."""
+    entry: dict[str, Any] = {}
+    for part in text.split(","):
+        name, equals, value = (word.strip() for word in part.partition("="))
+        name, _, kind = name.partition(".")
+        if not equals or not value or name not in KEYS or (kind and name != "lost"):
+            raise UsageError(f"outage {text!r}: must be written like {LIKE!r}")
+        count: Any = int(value) if name == "lost" and value.isdecimal() else value
+        entry[name] = entry.get(name, {}) | {kind: count} if kind else count
+    return entry
+
+
+def _entries_of_file(path: Path) -> list[dict[str, Any]]:
+    try:
+        entries = tomllib.loads(path.read_text(encoding="utf-8")).get("scenario")
+    except OSError as error:
+        raise UsageError(f"outage {str(path)!r}: cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"outage {str(path)!r}: is no TOML file: {error}") from None
+    if not isinstance(entries, list) or not entries or not all(isinstance(one, dict) for one in entries):
+        raise UsageError(f"outage {str(path)!r}: has no [[scenario]]")
+    return entries
+
+
+def _outage(text: str, entry: dict[str, Any], log: Trace) -> Change:
+    if "from" not in entry or "lost" not in entry:
+        raise UsageError(f"outage {text!r}: must say from when, and what is lost, such as {LIKE!r}")
+    for name in entry:
+        if name not in KEYS:
+            raise UsageError(f"outage {text!r}: {name} is for models; of a log, there are {', '.join(KEYS)}")
+    entry = entry | {name: _seconds(text, entry[name], log) for name in ("from", "until") if name in entry}
+    try:
+        return Change.model_validate(entry)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"][:1]) or "it"
+        raise UsageError(f"outage {text!r}: {name}: {first['msg'].removeprefix('Value error, ')}") from None
+
+
+def _seconds(text: str, given: Any, log: Trace) -> float:
+    """Since the first job of the log."""
+    if not isinstance(given, str):
+        return float(given)
+    try:
+        return time_in(given, "seconds")
+    except ValueError as error:
+        try:
+            when, zoned = stamp(given)
+        except ValueError:
+            raise UsageError(f"outage {text!r}: {error}") from None
+    if zoned is None or log.origin is None:
+        raise UsageError(f"outage {text!r}: {log.source} does not tell the date; give times since its first job")
+    if when < log.origin:
+        raise UsageError(f"outage {text!r}: {given} is before the first job of the log")
+    return when - log.origin
+
+
+def lost_of(outages: Sequence[Change], units: dict[str, int], largest: dict[str, int]) -> tuple[ServerChange, ...]:
+    """When servers are lost and come back; refused where more are lost than there are, or too few left for ever."""
+    kinds, counts = tuple(units), tuple(units.values())
+    for outage in outages:
+        named = outage.lost if isinstance(outage.lost, dict) else {}
+        for kind in named:
+            if kind not in units:
+                raise UsageError(f"outage lost.{kind}: no such resource; there are: {', '.join(units)}")
+        if isinstance(outage.lost, int) and len(units) > 1:
+            raise UsageError(f"outage lost={outage.lost}: must say of which resource: lost.{kinds[0]}={outage.lost}")
+    for time in [*sorted({outage.since for outage in outages}), math.inf]:
+        holding = [one for one in outages if one.since <= time and (one.until is None or time < one.until)]
+        for place, (kind, count) in enumerate(units.items()):
+            gone = sum(one.lost_of(kinds, counts)[place] for one in holding)
+            if gone > count:
+                raise UsageError(f"outage: at {time:g} s {gone} {kind} are lost, of {count}")
+            if math.isinf(time) and count - gone < largest[kind]:
+                raise UsageError(f"outage: leaves {count - gone} {kind} for ever, and some jobs need {largest[kind]}")
+    return server_changes(outages, kinds, counts)
