@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -157,7 +158,7 @@ class NodeCluster(Cluster):
         return self.nodes_for(i, empty) is not None
 
 
-def easy_on_nodes(cluster: NodeCluster, option: int) -> None:
+def easy_on_nodes(cluster: NodeCluster, option: int, shortest_first: bool = False) -> None:
     """Who behind the head could start, on the nodes that it would have, without the head's start being any later?"""
     fcfs(cluster, option)
 
@@ -170,7 +171,7 @@ def easy_on_nodes(cluster: NodeCluster, option: int) -> None:
         return np.inf
 
     head, *others = cluster.line or [-1]
-    for i in others:
+    for i in sorted(others, key=cluster.guess) if shortest_first else others:
         if cluster.fits(i):
             before = shadow(head)
             cluster.start(i)
@@ -217,6 +218,7 @@ def conservative_on_nodes(cluster: NodeCluster, option: int) -> None:
 
 BOOK_ON_NODES: dict[str, Callable[..., None]] = {name: rule for name, rule in BOOK.items() if name in PLAIN} | {
     "easy": easy_on_nodes,
+    "easy-sjbf": partial(easy_on_nodes, shortest_first=True),
     "conservative": conservative_on_nodes,
 }
 
