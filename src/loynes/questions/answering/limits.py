@@ -205,7 +205,7 @@ class _Saturated:
     def __init__(self, model: Model, order: Order, seed: int, context: Context) -> None:
         self._model, self._order, self._seed = model, order, seed
         self.context, self.spent = context, 0
-        self._line = SURELY * _spread_of_work(model) * math.sqrt(2.0 * JOBS)
+        self._line = SURELY * spread_of_work(model) * math.sqrt(2.0 * JOBS)
         self._strict = 0.0  # what first come, first served carries
         self._strict = float(
             self._run(find_policy("fcfs"), 2.0 * model.ideal, np.arange(FIRST_REPLICAS), context).mean()
@@ -238,7 +238,7 @@ class _Saturated:
         return whole_blocks(int(min(self._line / left, MOST_BEFORE)))
 
 
-def _spread_of_work(model: Model) -> float:
+def spread_of_work(model: Model) -> float:
     """Root mean square of the work that a job brings, over its mean, of the resource where that is most."""
     mean, square = np.zeros(len(model.kinds)), np.zeros(len(model.kinds))
     for c in model.classes:
