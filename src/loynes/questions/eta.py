@@ -146,7 +146,7 @@ class AskEta(Question):
 
     @property
     def subject(self) -> str:
-        return Path(self.snapshot or self.log or (self.run or "jobs").split()[0]).name
+        return Path(self.snapshot or self.log or (self.run or "").strip().partition(" ")[0] or "jobs").name
 
     def answer(self, context: Context) -> Eta:
         if (self.snapshot is not None) + (self.log is not None) + (self.run is not None) != 1:
@@ -156,7 +156,9 @@ class AskEta(Question):
         context.progress(0.0, "reading")
         snapshot, known, units = self._read()
         if not snapshot.waiting and not self.what_if:
-            raise UsageError(f"{snapshot.source}: no job is waiting; --what-if asks about one more")
+            out = [f"{one.id} ({one.text})" for one in snapshot.left_out[:3]]
+            some = f"; left out: {', '.join(out)}{', ...' if len(snapshot.left_out) > 3 else ''}" if out else ""
+            raise UsageError(f"{snapshot.source}: no job is waiting; --what-if asks about one more{some}")
         from loynes.questions.answering.added_jobs import AddedJobs
         from loynes.questions.answering.ending import cut_short
         from loynes.questions.answering.forecasting import bands_of, running_forecasts, start_forecast
