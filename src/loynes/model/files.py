@@ -185,6 +185,5 @@ def _index(items: list[Any], key: str, change: str) -> int:
         return int(key)
     known = ", ".join(str(n) for n in names if n)
     raise ModelError(
-        f"--set {change}: {key!r} is neither an index below {len(items)} nor a name"
-        + (f" ({known})" if known else "")
+        f"--set {change}: {key!r} is neither an index below {len(items)} nor a name" + (f" ({known})" if known else "")
     )
