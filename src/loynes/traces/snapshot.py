@@ -233,4 +233,3 @@ def _completed(job: SeenJob, now: float, usual: float, assumed: list[Note]) -> S
             assumed.append(Note(job.id, f"has run {elapsed:g} s of {limit:g}: taken to end at once"))
             elapsed = limit - min(ABOUT_TO_END, 0.5 * limit)
     return replace(job, state=state, limit=limit, elapsed=elapsed)
-
