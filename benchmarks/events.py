@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import resource
-import time
 from dataclasses import replace
 from functools import partial
 

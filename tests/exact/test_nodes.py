@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -57,13 +58,18 @@ def test_one_node_is_a_pool_and_nodes_of_one_server_are_servers(name: str) -> No
             edges = np.array([0.0, arrival[-1]])
             times, sums = run_classes(*given, edges)
             layouts = [layout_of([units], [1] * 5, demand, line % 3)]
-            if kinds == 1:
+            # Which servers a job will have is part of its reservation on nodes, but not in a pool.
+            if kinds == 1 and not policy.timetable:
                 layouts.append(layout_of(np.ones((units[0], 1)), demand[:, 0], np.ones((5, 1)), line % 3))
             for layout in layouts:
                 on_nodes, over_time = run_classes(*given, edges, layout)
                 np.testing.assert_array_equal(on_nodes, times)
                 np.testing.assert_array_equal(over_time[:, : KINDS + 2 * kinds], sums)
                 assert (over_time[:, KINDS + 2 * kinds :] == 0).all()
+
+
+# Policies that the book has and that are computed from nothing else.
+PLAIN = ("fcfs", "first-fit", "most-servers-first", "quick-swap", "server-filling")
 
 
 class Placed(dict[int, float]):
@@ -83,12 +89,14 @@ class Placed(dict[int, float]):
 class NodeCluster(Cluster):
     """Tasks one after the other, each on the best node there is; what is free is counted anew every time."""
 
+    plans_anew = False
+
     def __init__(self, layout: Layout, classes: np.ndarray, jobs: list[tuple[float, np.ndarray, float, float]]) -> None:
         super().__init__(layout.capacity.sum(axis=0), jobs)
         self.layout, self.classes = layout, classes
         self.where = dict[int, list[int]]()
         self.running = Placed(self)
-        self.away = set[int]()
+        self.away, self.planned = set[int](), dict[int, list[int]]()
         self.windows = list[tuple[float, float, int]]()  # from when to when a node will be away
 
     def free_units(self, gone: Callable[[int], bool] = lambda i: False) -> np.ndarray:
@@ -132,6 +140,12 @@ class NodeCluster(Cluster):
     def enter(self, i: int) -> None:
         self.line = sorted([*self.line, i])
 
+    def start_on(self, i: int, nodes: list[int]) -> None:
+        """On nodes that were chosen before."""
+        self.line.remove(i)
+        self.where[i] = nodes
+        dict.__setitem__(self.running, i, self.now)
+
     def may_hold(self, i: int) -> bool:
         return True
 
@@ -144,7 +158,7 @@ class NodeCluster(Cluster):
         return self.nodes_for(i, empty) is not None
 
 
-def easy_on_nodes(cluster: NodeCluster, option: int) -> None:
+def easy_on_nodes(cluster: NodeCluster, option: int, shortest_first: bool = False) -> None:
     """Who behind the head could start, on the nodes that it would have, without the head's start being any later?"""
     fcfs(cluster, option)
 
@@ -157,7 +171,7 @@ def easy_on_nodes(cluster: NodeCluster, option: int) -> None:
         return np.inf
 
     head, *others = cluster.line or [-1]
-    for i in others:
+    for i in sorted(others, key=cluster.guess) if shortest_first else others:
         if cluster.fits(i):
             before = shadow(head)
             cluster.start(i)
@@ -166,9 +180,47 @@ def easy_on_nodes(cluster: NodeCluster, option: int) -> None:
                 cluster.enter(i)
 
 
-BOOK_ON_NODES: dict[str, Callable[..., None]] = {
-    name: rule for name, rule in BOOK.items() if name not in ("conservative",)
-} | {"easy": easy_on_nodes}
+def conservative_on_nodes(cluster: NodeCluster, option: int) -> None:
+    """Reservations with their nodes: moved forward whenever a job ends; where there are rules made again every time."""
+    again, cluster.ended = cluster.ended, False
+    if cluster.plans_anew:
+        cluster.reserved, cluster.planned = {}, {}
+
+    def earliest(i: int) -> tuple[float, list[int]]:
+        others = {j: time for j, time in (cluster.running | cluster.reserved).items() if j != i}
+        ends = {j: time + cluster.guess(j) for j, time in others.items()}
+        times = sorted({t for t in (*others.values(), *ends.values()) if t > cluster.now} | {cluster.now})
+        for begin in times:
+            least = cluster.layout.capacity.copy()
+            for time in [t for t in times if t == begin or begin < t < begin + cluster.guess(i)]:
+                free = cluster.layout.capacity.copy()
+                for j in others:
+                    if others[j] <= time < ends[j]:
+                        for node in cluster.where[j] if j in cluster.running else cluster.planned[j]:
+                            free[node] -= cluster.layout.task_need[cluster.classes[j]]
+                least = np.minimum(least, free)
+            nodes = cluster.nodes_for(i, least, begin)
+            if nodes is not None:
+                return begin, nodes
+        raise AssertionError
+
+    for i in list(cluster.line):
+        if not cluster.may_hold(i):
+            continue
+        if again or i not in cluster.reserved:
+            begin, nodes = earliest(i)
+            if begin < cluster.reserved.get(i, np.inf):
+                cluster.reserved[i], cluster.planned[i] = begin, nodes
+        if cluster.reserved[i] <= cluster.now:
+            del cluster.reserved[i]
+            cluster.start_on(i, cluster.planned.pop(i))
+
+
+BOOK_ON_NODES: dict[str, Callable[..., None]] = {name: rule for name, rule in BOOK.items() if name in PLAIN} | {
+    "easy": easy_on_nodes,
+    "easy-sjbf": partial(easy_on_nodes, shortest_first=True),
+    "conservative": conservative_on_nodes,
+}
 
 
 def random_layout(rng: np.random.Generator, kinds: int, classes: int) -> Layout:

@@ -53,9 +53,10 @@ class WaitControls:
         variance = float(probability @ (weight**2 * second)) - work**2 + (0.0 if gap is None else gap)
         # What controls are expected to be: the sums of each stretch; and, of the squares of services, of each job.
         self._expected = np.array([0.0, 0.0, stride * variance, *(stride * np.bincount(group, weights=squares))])
-        # Without a third moment waits have no variance, nor have sums of them.
+        # Without a third moment waits have no variance, nor have sums of them; and the error of a regression on them is
+        # an average of their squares times those of residuals, which settles with a fourth moment only.
         self._kept = np.isfinite(self._expected)
-        self._kept[SEEN] = model.highest_moment >= 3
+        self._kept[SEEN] = model.highest_moment >= 4
         passing = 0.0 if gap is None else 1.0
         expected = stride * (work - passing * table.gap_mean)
         self.sums = Controls(weight, group, len(self._expected) - SERVICES, passing, expected)

@@ -43,7 +43,7 @@ class Changes:
     def announced(self) -> list[tuple[float, float, tuple[int, ...]]]:
         """From when to when which nodes will be away, as far as this is known before."""
         known = [change for change in self.of_servers if change.announced]
-        found: list[tuple[float, float, tuple[int, ...]]] = []
+        found = list[tuple[float, float, tuple[int, ...]]]()
         for change in known:
             for node in change.nodes_lost:
                 back = [one.time for one in known if one.time > change.time and node in one.nodes_back]

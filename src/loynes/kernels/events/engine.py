@@ -174,8 +174,6 @@ def floor_for(
     policy: Policy, units: Ints, demand: Ints, layout: Layout | None = None, rules: Rules | None = None
 ) -> Floor:
     """An empty floor with what a policy needs, for jobs of classes that need `demand`: [class, kind]."""
-    if layout is not None and policy.timetable:
-        raise UsageError(f"policy {policy.name!r}: it plans ahead by servers, and knows no nodes")
     if rules is not None and policy.keeps_place and (np.asarray(rules.holder) >= 0).any():
         raise UsageError(f"policy {policy.name!r}: it stops jobs by itself, and knows no quotas")
     size = demand.sum(axis=1)
@@ -239,6 +237,8 @@ class _Replica:
         if any(change.announced for change in events.changes.of_servers):
             if events.layout is None:
                 raise UsageError("maintenance can be announced of nodes only: say which of [[nodes]] will be away")
+            if events.policy.timetable:
+                raise UsageError(f"policy {events.policy.name!r}: it does not plan around announced maintenance")
             self._floor = self._floor._replace(nodes=announce(self._floor.nodes, events.changes.announced))
         while len(self._floor.jobs) <= 2 * table.servers:
             self._floor = larger(self._floor)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.arrays import Array, Ints
+from loynes.errors import UsageError
 from loynes.kernels.events.believed import expect_end, expect_no_end
 from loynes.kernels.events.layout import Layout, Rules
 from loynes.kernels.events.nodes import displace, more_slots, new_nodes, place
@@ -31,6 +32,8 @@ from loynes.kernels.events.uncounted import inlined, uncounted
 # schedule has, and whether servers have become free, or been lost, that no schedule foresaw.
 HEAD, TAIL, LINED, RUNNING, SPARE, WOKEN, BY_CLASS, MEMORY, STEPS, SURPRISED, COUNTS = range(11)
 NOBODY = -1
+# Numbers that a timetable may take.
+MOST_PLANNED = 1 << 28
 
 
 JOB = np.dtype(
@@ -74,7 +77,7 @@ class Floor(NamedTuple):
     alike: Ints  # [class, 2]: the first and the last in line of a class
     clock: Array  # [2]: the time, and when a schedule next wants to be asked though nothing happens, or infinite
     times: Array  # [step]: a schedule's, where a policy keeps one
-    room: Ints  # [step, kind]: what it leaves free from that time on
+    room: Ints  # [step, kind]: what it leaves free from that time on; of every node, where there are nodes
     extreme: Ints  # [2, kind]: needs of the classes that need least and most of all that may come; 0 if not known
     nodes: Any  # Nodes, or the empty tuple where every kind of servers is one pool
     sharing: Any  # Sharing, or the empty tuple where there are no priorities and no quotas
@@ -98,19 +101,24 @@ def new_floor(
     jobs["spare"] = np.arange(capacity - 1, -1, -1)
     # Two steps a job at most between events, and four more for every job that is moved in one.
     need, steps = np.zeros((capacity, len(units)), np.int64), 8 * capacity if planned else 1
-    times, room = np.zeros(steps), np.zeros((steps, len(units)), np.int64)
+    width = len(units) * (len(layout.capacity) if planned and layout is not None else 1)
+    if steps * width > MOST_PLANNED:
+        raise UsageError("too many nodes, or jobs in line, for a policy that plans ahead for every job")
+    times, room = np.zeros(steps), np.zeros((steps, width), np.int64)
     alike = np.full((classes, 2), NOBODY, np.int64)
     extreme = np.zeros((2, len(units)), np.int64) if extreme is None else extreme.copy()
     return Floor(
         jobs, need, units.copy(), units.copy(), counts, alike, np.array([0.0, np.inf]), times, room, extreme,
-        new_nodes(layout, capacity), new_sharing(rules),
+        new_nodes(layout, capacity, planned), new_sharing(rules),
     )  # fmt: skip
 
 
 def larger(floor: Floor) -> Floor:
     """The same floor with room for twice as many jobs."""
     capacity, spare = len(floor.jobs), int(floor.counts[SPARE])
-    wide = new_floor(2 * capacity, floor.units, len(floor.alike), len(floor.times) > 1, floor.extreme)
+    planned = len(floor.times) > 1
+    layout = floor.nodes.layout if planned and floor.nodes != () else None  # for the width of its timetable
+    wide = new_floor(2 * capacity, floor.units, len(floor.alike), planned, floor.extreme, layout)
     wide.jobs[:capacity], wide.need[:capacity] = floor.jobs, floor.need
     wide.free[:], wide.counts[:], wide.clock[:] = floor.free, floor.counts, floor.clock
     wide.alike[:] = floor.alike
@@ -118,7 +126,7 @@ def larger(floor: Floor) -> Floor:
     wide.jobs["spare"][:capacity] = np.arange(2 * capacity - 1, capacity - 1, -1)
     wide.jobs["spare"][capacity : capacity + spare] = floor.jobs["spare"][:spare]
     wide.counts[SPARE] = capacity + spare
-    return wide._replace(nodes=more_slots(floor.nodes, 2 * capacity), sharing=floor.sharing)
+    return wide._replace(nodes=more_slots(floor.nodes, 2 * capacity, planned), sharing=floor.sharing)
 
 
 def rebase(floor: Floor, time: float) -> None:

@@ -79,17 +79,22 @@ class Nodes(NamedTuple):
     stretch: Array  # [2], from when to when the head of the line is expected to run
 
 
-def new_nodes(layout: Layout | None, slots: int) -> Any:
-    """All nodes empty, with room for jobs in so many slots; the empty tuple where there are none."""
+def new_nodes(layout: Layout | None, slots: int, planned: bool = False) -> Any:
+    """All nodes empty, with room for jobs in so many slots; the empty tuple where there are none.
+
+    Where it is planned ahead, jobs in line have nodes, too.
+    """
     if layout is None:
         return ()
-    arrays = {name: np.ascontiguousarray(part, np.int64) for name, part in layout._asdict().items()}
-    layout = layout._replace(**arrays)._replace(placement=int(layout.placement))
+    arrays: dict[str, Any] = {
+        name: np.ascontiguousarray(getattr(layout, name), np.int64) for name in Layout._fields if name != "placement"
+    }
+    layout = layout._replace(**arrays)
     capacity, need = layout.capacity, layout.task_need
     count, kinds = capacity.shape
     total = np.maximum(capacity.sum(axis=0), 1)
     least = np.array([column[column > 0].min(initial=np.iinfo(np.int64).max) for column in need.T], np.int64)
-    pieces = int((capacity // least).sum()) + 1
+    pieces = int((capacity // least).sum()) + 1 + (slots * _most_pieces(layout) if planned else 0)
     ordered = np.zeros(kinds, np.int64)
     grain = np.maximum(np.gcd.reduce(np.concatenate([capacity, need]), axis=0), 1)
     main = np.argmax(need / total, axis=1).astype(np.int64)
@@ -127,13 +132,26 @@ def announce(nodes: Nodes, away: list[tuple[float, float, tuple[int, ...]]]) -> 
     return nodes._replace(windows=windows, returns=np.unique([end for _, end, _ in away if end < np.inf]))
 
 
-def more_slots(nodes: Any, slots: int) -> Any:
+def _most_pieces(layout: Layout) -> int:
+    """Of one job."""
+    return min(int(layout.tasks.max()), len(layout.capacity))
+
+
+def more_slots(nodes: Any, slots: int, planned: bool = False) -> Any:
     """The same nodes with room for jobs in more slots."""
     if nodes == ():
         return nodes
     more = slots - len(nodes.piece)
     names = ("believed", "believed_slot", "believed_place")
     wider = {name: np.append(getattr(nodes, name), np.zeros_like(nodes.piece, shape=more)) for name in names}
+    if planned:
+        known, extra = len(nodes.next_piece), more * _most_pieces(nodes.layout)
+        links = np.arange(known + 1, known + extra + 1)
+        links[-1] = nodes.counts[UNUSED]
+        nodes.counts[UNUSED] = known
+        wider["next_piece"] = np.append(nodes.next_piece, links)
+        for name in ("piece_node", "piece_tasks"):
+            wider[name] = np.append(getattr(nodes, name), np.zeros(extra, np.int64))
     return nodes._replace(piece=np.append(nodes.piece, np.full(more, NONE)), **wider)
 
 
@@ -336,6 +354,7 @@ def has_room(nodes, c, now, length):
 def put_on_nodes(nodes, floor, slot):
     layout, c, now = nodes.layout, floor.jobs[slot].job_class, floor.clock[0]
     until = now + floor.jobs[slot].guess
+    drop_pieces(nodes, slot)  # of a plan that others were made for
     left, at = layout.tasks[c], first_node(nodes, c)
     if layout.placement != SPREAD or left == 1:
         # The node that was best still is until it is full, so nodes are filled one after the other.
@@ -343,7 +362,7 @@ def put_on_nodes(nodes, floor, slot):
             node = node_at(nodes, c, at)
             count = min(tasks_in(nodes, nodes.free, node, c, now, until), left)
             if count > 0:
-                _add_piece(nodes, slot, node, count)
+                add_piece(nodes, slot, node, count)
                 left -= count
             at = next_node(nodes, c, at)
         piece = nodes.piece[slot]
@@ -353,13 +372,13 @@ def put_on_nodes(nodes, floor, slot):
         return
     while left > 0:
         node = node_at(nodes, c, at)
-        piece = _piece_on(nodes, slot, node)
+        piece = piece_on(nodes, slot, node)
         here = 0 if piece == NONE else nodes.piece_tasks[piece]
         if tasks_in(nodes, nodes.free, node, c, now, until) > 0 and (
             layout.per_node[c] == 0 or here < layout.per_node[c]
         ):
             if piece == NONE:
-                _add_piece(nodes, slot, node, 1)
+                add_piece(nodes, slot, node, 1)
             else:
                 nodes.piece_tasks[piece] += 1
             move_units(nodes, node, c, 1)
@@ -374,6 +393,15 @@ def take_off_nodes(nodes, slot, c):
     piece = nodes.piece[slot]
     while piece != NONE:
         move_units(nodes, nodes.piece_node[piece], c, -nodes.piece_tasks[piece])
+        piece = nodes.next_piece[piece]
+    drop_pieces(nodes, slot)
+
+
+@uncounted
+def drop_pieces(nodes, slot):
+    """A job has no nodes any more."""
+    piece = nodes.piece[slot]
+    while piece != NONE:
         after = nodes.next_piece[piece]
         nodes.next_piece[piece] = nodes.counts[UNUSED]
         nodes.counts[UNUSED] = piece
@@ -401,7 +429,7 @@ def move_units(nodes, node, c, tasks):
 
 
 @uncounted
-def _add_piece(nodes, slot, node, tasks):
+def add_piece(nodes, slot, node, tasks):
     piece = nodes.counts[UNUSED]
     nodes.counts[UNUSED] = nodes.next_piece[piece]
     nodes.piece_node[piece] = node
@@ -411,7 +439,7 @@ def _add_piece(nodes, slot, node, tasks):
 
 
 @uncounted
-def _piece_on(nodes, slot, node):
+def piece_on(nodes, slot, node):
     piece = nodes.piece[slot]
     while piece != NONE and nodes.piece_node[piece] != node:
         piece = nodes.next_piece[piece]

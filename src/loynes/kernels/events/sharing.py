@@ -297,3 +297,18 @@ def _never_stopped(sharing):
 @counts_stops.variant(PreemptiveSharing)
 def _may_resume(sharing):
     return sharing.resumes
+
+
+@_chosen
+def has_rules(sharing):
+    """Whether there are priorities or quotas."""
+
+
+@has_rules.variant(type(None))
+def _has_none(sharing):
+    return False
+
+
+@has_rules.variant(Sharing, PreemptiveSharing)
+def _has_some(sharing):
+    return True

@@ -5,6 +5,7 @@ It is kept in the floor between events, `counts[STEPS]` steps long; 0 is none.
 
 from loynes.kernels.events.ends import drop_first, expect_ends
 from loynes.kernels.events.floor import STEPS, SURPRISED
+from loynes.kernels.events.planning import add_to_step, list_free
 from loynes.kernels.events.uncounted import uncounted
 
 # What SURPRISED says of the last event: nothing, a job ended, one ended before its time, or servers were lost or came
@@ -15,17 +16,15 @@ NOT, ENDED, EARLY, CHANGED = range(4)
 @uncounted
 def expect(floor):
     """Of running jobs only: what is free from now on, and from each of their believed ends."""
-    kinds, last, size = floor.free.size, 0, expect_ends(floor)
+    last, size = 0, expect_ends(floor)
     floor.times[0] = floor.clock[0]
-    for k in range(kinds):
-        floor.room[0, k] = floor.free[k]
+    list_free(floor.nodes, floor)
     while size > 0:
         if floor.jobs[0].believed > floor.times[last]:
             last += 1
             floor.times[last] = floor.jobs[0].believed
             _copy(floor, last - 1, last)
-        for k in range(kinds):
-            floor.room[last, k] += floor.need[floor.jobs[0].ending, k]
+        add_to_step(floor.nodes, floor, floor.jobs[0].ending, last, 1)
         size = drop_first(floor, size)
     floor.counts[STEPS] = last + 1
 
@@ -45,7 +44,7 @@ def forget(floor):
     kept = 1
     for step in range(current + 1, known):
         changes = False
-        for k in range(floor.free.size):
+        for k in range(floor.room.shape[1]):
             changes |= floor.room[step, k] != floor.room[kept - 1, k]
         if changes:
             floor.times[kept] = floor.times[step]
@@ -62,8 +61,7 @@ def book(floor, slot, since, until, sign):
     last = _split(floor, until, _split(floor, since, 0))
     step = last - 1
     while step >= 0 and floor.times[step] >= since:
-        for k in range(floor.free.size):
-            floor.room[step, k] -= sign * floor.need[slot, k]
+        add_to_step(floor.nodes, floor, slot, step, -sign)
         step -= 1
 
 
@@ -85,7 +83,7 @@ def _split(floor, time, step):
 
 @uncounted
 def _copy(floor, step, to):
-    for k in range(floor.free.size):
+    for k in range(floor.room.shape[1]):
         floor.room[to, k] = floor.room[step, k]
 
 

@@ -7,7 +7,9 @@ at the earliest place there is by now, which is never a later one: the first of 
 leave room, where somebody moved away, for jobs ahead, so that later ends have to look again. They need not after a
 pass in which nobody moved: until the next early end, room only becomes less.
 
-Where servers are lost or come back all reservations are made again, in order of arrival, and may be later.
+Where servers are lost or come back all reservations are made again, in order of arrival, and may be later. Where there
+are priorities or quotas they are at every event, in order of priority, as a newcomer may go before others; whoever its
+quota holds back has none. On nodes a job reserves the nodes that its tasks will have.
 
 A pass takes time with the line's length and the timetable's, which in a long line is as long: where more comes than can
 be served, `depth` says how many jobs from the head of the line have a reservation. Those behind wait until they are
@@ -17,7 +19,9 @@ among these. A depth of one is first come, first served; 0, the default, is no l
 import numpy as np
 
 from loynes.kernels.events.floor import NOBODY, STEPS, SURPRISED, start
+from loynes.kernels.events.planning import earliest, fits_as_planned, plan_nodes, start_as_planned
 from loynes.kernels.events.policies.register import Option, policy
+from loynes.kernels.events.sharing import has_rules, within_quota
 from loynes.kernels.events.timetable import CHANGED, EARLY, ENDED, NOT, ask_again, book, expect, forget
 from loynes.kernels.events.uncounted import uncounted
 from loynes.kernels.events.view import (
@@ -55,7 +59,7 @@ def conservative(floor, option):
         remember(floor, False)
         return
     most = option if option > 0 else jobs_in_line(floor)
-    anew = floor.counts[STEPS] == 0 or event == CHANGED
+    anew = floor.counts[STEPS] == 0 or event == CHANGED or has_rules(floor.sharing)
     compress = event == EARLY or (event == ENDED and remembered(floor))
     if anew:
         expect(floor)
@@ -67,12 +71,15 @@ def conservative(floor, option):
     while slot != NOBODY and place < most:
         behind = next_in_line(floor, slot)
         reserved = floor.jobs[slot].reserved
+        if not within_quota(floor.sharing, floor, slot):
+            slot = behind
+            continue
         if reserved == np.inf or (compress and reserved > now(floor)):
             moved |= _move(floor, slot)
         reserved = floor.jobs[slot].reserved
         # Jobs that take no time take no room in the timetable, but servers until their end is dealt with.
-        if reserved <= now(floor) and fits(floor, slot):
-            start(floor, slot)
+        if reserved <= now(floor) and fits_as_planned(floor.nodes, floor, slot):
+            start_as_planned(floor.nodes, floor, slot)
         else:
             place += 1
             if reserved > now(floor):
@@ -85,9 +92,10 @@ def conservative(floor, option):
 
 @uncounted
 def _cancel(floor, slot, most):
-    """Take all reservations back. They are at the head of the line, and a job that came back may be among them."""
-    place = 0
-    while slot != NOBODY and (place < most or floor.jobs[slot].reserved < np.inf):
+    """Take all reservations back. They are at the head of the line, and a job that came back may be among them; under
+    quotas, jobs that are held back are, too."""
+    place, ruled = 0, has_rules(floor.sharing)
+    while slot != NOBODY and (place < most or ruled or floor.jobs[slot].reserved < np.inf):
         floor.jobs[slot].reserved = np.inf
         slot = next_in_line(floor, slot)
         place += 1
@@ -97,33 +105,12 @@ def _cancel(floor, slot, most):
 def _move(floor, slot):
     """Reserve the earliest stretch for a job, if it has none that is as early; whether it had one that was later."""
     before, length = floor.jobs[slot].reserved, believed_time(floor, slot)
-    reserved = _earliest(floor, slot, before, length)
+    reserved = earliest(floor.nodes, floor, slot, before, length)
     if reserved == before:
         return False
     if before < np.inf:
         book(floor, slot, before, before + length, -1)
+    plan_nodes(floor.nodes, floor, slot, reserved, length)
     book(floor, slot, reserved, reserved + length, 1)
     floor.jobs[slot].reserved = reserved
     return before < np.inf
-
-
-@uncounted
-def _earliest(floor, slot, reserved, length):
-    """When the earliest stretch of that length begins that has room for a job, what it has reserved counted as free.
-
-    It is what the job has reserved, or infinite, where no earlier one is found.
-    """
-    known, first, step = floor.counts[STEPS], 0, 0
-    until = floor.times[0] + length
-    while step < known and floor.times[first] < reserved and (step == first or floor.times[step] < until):
-        own = reserved <= floor.times[step] < reserved + length
-        blocked = False
-        for k in range(floor.free.size):
-            room = floor.room[step, k] + (floor.need[slot, k] if own else 0)
-            blocked |= floor.need[slot, k] > max(room, 0)
-        step += 1
-        if blocked:
-            first = step
-            if first < known:
-                until = floor.times[first] + length
-    return reserved if first == known else min(floor.times[first], reserved)
