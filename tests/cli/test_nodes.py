@@ -126,7 +126,10 @@ def test_nodes_that_go_and_come_back(nodes: str, capsys: pytest.CaptureFixture[s
     ("line", "said"),
     [
         (("simulate", "--from", "stationary"), "from 'stationary': such states are those of the pooled cluster"),
-        (("simulate", "--policy", "conservative"), "policy 'conservative'"),
+        (
+            ("simulate", "--set", "scenario=[{from=1, until=2, nodes=1, announced=true}]", "--from", "stationary"),
+            "a model with nodes, priorities or quotas starts empty",
+        ),
         (("plan", "--slo", "mean(wait) <= 1 h"), "vary 'servers': must be one of nodes, rate"),
         (("evaluate", "--set", "classes.one.priority=3"), "priorities: this answer is for jobs in order of arrival"),
         (("stability", "--set", "classes.one.priority=3"), "simulate has priorities"),
