@@ -128,6 +128,10 @@ def test_nodes_that_go_and_come_back(nodes: str, capsys: pytest.CaptureFixture[s
         (("simulate", "--from", "stationary"), "from 'stationary': such states are those of the pooled cluster"),
         (("simulate", "--policy", "server-filling"), "policy 'server-filling': is for identical servers"),
         (("simulate", "--policy", "smash", "--window", "1" + 21 * "0"), "window: must be at most 2^53"),
+        (
+            ("simulate", "--set", "scenario=[{from=1, until=2, nodes=1, announced=true}]", "--from", "stationary"),
+            "a model with nodes, priorities or quotas starts empty",
+        ),
         (("plan", "--slo", "mean(wait) <= 1 h"), "vary 'servers': must be one of nodes, rate"),
         (("evaluate", "--set", "classes.one.priority=3"), "priorities: this answer is for jobs in order of arrival"),
         (("stability", "--set", "classes.one.priority=3"), "simulate has priorities"),

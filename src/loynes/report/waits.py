@@ -25,7 +25,8 @@ def unit_note(result: Result) -> list[str]:
 def cluster_facts(model: Model, policy: str = "fcfs") -> list[str]:
     """Servers, classes, and the discipline, or the policy that takes its place."""
     order = ORDERS[model.order] if policy == "fcfs" else f"policy {policy}"
-    return [_size(units_of(model)), count(len(model.classes), "class", "classes"), order]
+    sized = any(unit != 1 for unit in model.unit_sizes)
+    return [model.size if sized else _size(units_of(model)), count(len(model.classes), "class", "classes"), order]
 
 
 def _size(units: Mapping[str, float]) -> str:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Protocol
 
 from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS, Moment, System, Waits
+from loynes.model.sizes import Size
 from loynes.results.base import SavedModel, how_sure
 from loynes.results.judged import Judged, WithObjectives
 from loynes.results.table import Table
@@ -97,7 +98,10 @@ class Simulation(WithObjectives):
 
     @property
     def system_summary(self) -> Table:
-        return system_table(self.system)
+        units = zip(self.model.kinds, self.model.unit_sizes, strict=True)
+        return system_table(
+            self.system, *((f"one unit of {kind}", str(Size(size))) for kind, size in units if size > 1)
+        )
 
     @property
     def pooled_summary(self) -> Table:
