@@ -155,6 +155,8 @@ def _apply(document: dict[str, Any], change: str) -> Change:
         value = tomllib.loads(f"value = {text}")["value"]
     except ValueError:
         value = _number(text)
+    except RecursionError:
+        raise ModelError(f"--set {path}: lists within lists, too deep to be read") from None
     container: Any = document
     place: Place = ()
     for depth, word in enumerate(keys):

@@ -35,7 +35,7 @@ class BoundedPareto(Law):
         """E[(X/low)^k] = shape / (1 - (low/high)^shape) x integral of x^(k-1-shape) from 1 to high/low."""
         span = math.log(self.high / self.low)
         power = (k - self.shape) * span
-        integral = span if power == 0 else span * math.expm1(power) / power
+        integral = span if power == 0 else span * float(np.expm1(power)) / power
         return self.shape * integral / -math.expm1(-self.shape * span)
 
     @property
