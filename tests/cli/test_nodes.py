@@ -86,6 +86,15 @@ def test_simulate_on_nodes(nodes: str, tmp_path: Path, capsys: pytest.CaptureFix
     assert json.loads((tmp_path / "run" / "result.json").read_text())["pooled"] == pooled
 
 
+def test_advice_is_for_these_nodes_and_quotas(nodes: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What advise says of a policy is what simulate does, on nodes and with quotas."""
+    limited = ("--set", 'quotas=[{classes=["one"], limit={gpu=8}}]', "--set", "arrivals.rate=2")
+    alone = answer(capsys, "simulate", nodes, *SMALL, *limited)
+    found = answer(capsys, "advise", nodes, "--policies", "easy", "--jobs", "2000", "--replicas", "4", *limited)
+    of_easy = next(one for one in found["choices"] if one["policy"] == "easy")
+    assert of_easy["result"]["overall"]["wait"]["mean"] == alone["overall"]["wait"]["mean"]
+
+
 def test_one_node_is_the_pooled_cluster(nodes: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one = ("--set", "nodes.gpu.count=1", "--set", "nodes.gpu.has={gpu=32, memory='2048 GB'}")
     (tmp_path / "pooled.toml").write_text(POOLED)

@@ -16,6 +16,9 @@ from loynes.model.laws.law import Law
 from loynes.model.laws.recipes import Recipe
 from loynes.model.units import time_in
 
+# The exponential function of more is no number.
+WIDEST = 700.0
+
 
 class BoundedPareto(Law):
     """Pareto of the given shape cut to [low, high]: P(X > x) proportional to x^-shape - high^-shape."""
@@ -35,7 +38,7 @@ class BoundedPareto(Law):
         """E[(X/low)^k] = shape / (1 - (low/high)^shape) x integral of x^(k-1-shape) from 1 to high/low."""
         span = math.log(self.high / self.low)
         power = (k - self.shape) * span
-        integral = span if power == 0 else span * float(np.expm1(power)) / power
+        integral = span if power == 0 else span * math.expm1(power) / power
         return self.shape * integral / -math.expm1(-self.shape * span)
 
     @property
@@ -44,7 +47,14 @@ class BoundedPareto(Law):
 
     @property
     def variance(self) -> float:
-        return self.low**2 * max(0.0, self._moment(2) - self._moment(1) ** 2)
+        span = math.log(self.high / self.low)
+        power = (2 - self.shape) * span
+        if power < WIDEST:
+            return self.low**2 * max(0.0, self._moment(2) - self._moment(1) ** 2)
+        # (high/low)^2 is no number any more: the same integral, in terms of x/high.
+        tail = self.shape * span
+        second = self.high**2 * tail * math.exp(-tail) / (power * -math.expm1(-tail))
+        return max(0.0, second - self.mean**2)
 
     @property
     def edges(self) -> tuple[float, ...]:
