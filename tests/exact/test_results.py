@@ -263,6 +263,10 @@ def test_plans_in_a_sentence() -> None:
     assert plan(fails_at=None, fails_why="all are needed").statement == (
         "4 servers meet the objective, and nothing smaller is possible (all are needed; 90%)"
     )
+    unclear = plan(fails_at=None, tried=({"value": 3.0, "verdict": "unclear", "seed": 1},))
+    assert unclear.statement == (
+        "4 servers meet the objective; of nothing smaller it could be told whether it does (90%)"
+    )
     unknown = plan(fails=None, fails_why="unstable", adjacent=False, vary="resources.gpu")
     assert unknown.statement == (
         "4 gpu meet the objective, 3 gpu do not (unstable); what lies between could not be told apart (90%)"

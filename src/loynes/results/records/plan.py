@@ -95,6 +95,9 @@ class Plan(Result):
         if not self.certified:
             estimate = f" under {self.policy} (an estimate)"
             head += estimate if self.meets.is_estimate else ", as far as a lower bound can tell"
+        sign = -1.0 if self.vary == "rate" else 1.0
+        if self.fails_at is None and any(sign * one["value"] < sign * self.answer for one in self.tried):
+            return f"{head}; of nothing {'larger' if sign < 0 else 'smaller'} it could be told whether it does ({sure})"
         if self.fails_at is None:
             return f"{head}, and nothing smaller is possible ({self.fails_why}; {sure})"
         not_ = "does not" if self.vary == "rate" else "do not"
