@@ -264,3 +264,21 @@ def test_files_complete(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     assert set(builtin_names()) <= set(everything)
     assert ".a.toml" not in everything
     assert set(policies()) <= set(offered("loynes replay x --policy ", monkeypatch, capsys))
+
+
+def test_a_mistake_of_ours_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """What nobody foresaw asks for a report, and names the file with the traceback."""
+    from loynes.cli import app
+
+    def broken(args: list[str]) -> None:
+        raise ZeroDivisionError("of\nnothing")
+
+    monkeypatch.setattr(app, "app", broken)
+    with pytest.raises(SystemExit) as end:
+        app.main(["models"])
+    said = capsys.readouterr().err
+    assert (end.value.code, said.count("\n")) == (70, 1)
+    assert "a mistake in loynes itself (ZeroDivisionError: of nothing)" in said
+    file = Path(said.rsplit(" ", 1)[1].strip())
+    assert "in broken" in file.read_text()
+    file.unlink()

@@ -270,6 +270,8 @@ def _at_the_prompt() -> None:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
+# The exit code of a mistake in the program (EX_SOFTWARE of BSD's sysexits.h).
+UNFORESEEN = 70
 # A value of thousands of signs is repeated in a message by its beginning only.
 _ENDLESS = re.compile(r"\S{500,}")
 
@@ -304,6 +306,21 @@ def main(arguments: list[str] | None = None) -> object:
     except OSError as error:
         print(f"loynes: standard output cannot be written: {error.strerror}", file=sys.stderr)
         sys.exit(2)
+    except Exception as error:
+        _report_asked(error)
+        sys.exit(UNFORESEEN)
+
+
+def _report_asked(error: Exception) -> None:
+    """One line for a mistake of ours; where it happened is in a file, for whoever looks for it."""
+    import tempfile
+    import traceback
+
+    said = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+    with tempfile.NamedTemporaryFile("w", prefix="loynes-", suffix=".txt", delete=False, encoding="utf-8") as file:
+        file.write(f"loynes {__version__}: {shlex.join(sys.argv)}\n\n")
+        traceback.print_exception(error, file=file)
+    print(f"loynes: a mistake in loynes itself ({said}); please report it, with {file.name}", file=sys.stderr)
 
 
 if __name__ == "__main__":
