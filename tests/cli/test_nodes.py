@@ -86,6 +86,15 @@ def test_simulate_on_nodes(nodes: str, tmp_path: Path, capsys: pytest.CaptureFix
     assert json.loads((tmp_path / "run" / "result.json").read_text())["pooled"] == pooled
 
 
+def test_advice_is_for_these_nodes_and_quotas(nodes: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What advise says of a policy is what simulate does, on nodes and with quotas."""
+    limited = ("--set", 'quotas=[{classes=["one"], limit={gpu=8}}]', "--set", "arrivals.rate=2")
+    alone = answer(capsys, "simulate", nodes, *SMALL, *limited)
+    found = answer(capsys, "advise", nodes, "--policies", "easy", "--jobs", "2000", "--replicas", "4", *limited)
+    of_easy = next(one for one in found["choices"] if one["policy"] == "easy")
+    assert of_easy["result"]["overall"]["wait"]["mean"] == alone["overall"]["wait"]["mean"]
+
+
 def test_one_node_is_the_pooled_cluster(nodes: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one = ("--set", "nodes.gpu.count=1", "--set", "nodes.gpu.has={gpu=32, memory='2048 GB'}")
     (tmp_path / "pooled.toml").write_text(POOLED)
@@ -126,10 +135,20 @@ def test_nodes_that_go_and_come_back(nodes: str, capsys: pytest.CaptureFixture[s
     ("line", "said"),
     [
         (("simulate", "--from", "stationary"), "from 'stationary': such states are those of the pooled cluster"),
+        (("simulate", "--policy", "server-filling"), "policy 'server-filling': is for identical servers"),
+        (("simulate", "--policy", "smash", "--window", "1" + 21 * "0"), "window: must be at most 2^53"),
         (
             ("simulate", "--set", "scenario=[{from=1, until=2, nodes=1, announced=true}]", "--from", "stationary"),
             "a model with nodes, priorities or quotas starts empty",
         ),
+        (("simulate", "--horizon", "1e90"), "horizon 1e+90: 2.0e+93 jobs in 512 replicas"),
+        (("simulate", "--jobs", str(2**40)), "jobs 1.37439e+12: 4.4e+13 jobs in 32 replicas"),
+        (("simulate", "--set", "seats=" + 3000 * "["), "--set seats: lists within lists, too deep to be read"),
+        (
+            ("plan", "--vary", "nodes.gpu", "--most", "1e30", "--slo", "mean(wait) <= 1 h"),
+            "most 1e+30: must be at most 100000",
+        ),
+        (("plan", "--most", "inf", "--slo", "mean(wait) <= 1 h"), "most inf: must be a finite number above 0"),
         (("plan", "--slo", "mean(wait) <= 1 h"), "vary 'servers': must be one of nodes, rate"),
         (("evaluate", "--set", "classes.one.priority=3"), "priorities: this answer is for jobs in order of arrival"),
         (("stability", "--set", "classes.one.priority=3"), "simulate has priorities"),

@@ -186,6 +186,10 @@ def test_what_jobs_are_called(tmp_path: Path) -> None:
     ("options", "words"),
     [
         ({"outages": ("from=x, lost=1",)}, "outage 'from=x, lost=1': 'x': a time is a number with a unit"),
+        ({"outages": ("from=1d, until=2d, lost=101%",)}, "lost=101%': lost = '101%': must be at most 100%"),
+        ({"outages": ("from=1d, until=2d, lost=" + 5000 * "9",)}, "lost: must be a number of servers, or a share"),
+        ({"max_need": 10**20}, "must be at most"),
+        ({"larger": "split"}, "larger 'split': means nothing without --max-need"),
         ({"outages": ("from=1d",)}, "must say from when, and what is lost"),
         ({"outages": ("from=1d, lost=4, gone=2",)}, "must be written like 'from=2d"),
         ({"outages": ("from=1d, lost=4",)}, "outage: leaves 4 servers for ever, and some jobs need 8"),

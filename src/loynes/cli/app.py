@@ -6,6 +6,7 @@ import atexit
 import gc
 import io
 import os
+import re
 import shlex
 import signal
 import sys
@@ -269,6 +270,14 @@ def _at_the_prompt() -> None:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
+# A value of thousands of signs is repeated in a message by its beginning only.
+_ENDLESS = re.compile(r"\S{500,}")
+
+
+def _shortened(match: re.Match[str]) -> str:
+    return f"{match[0][:60]}...({len(match[0])} signs)...{match[0][-20:]}"
+
+
 def main(arguments: list[str] | None = None) -> object:
     """Run the command line; errors a user can cause become one line on standard error and an exit code."""
     from loynes.errors import LoynesError
@@ -287,7 +296,7 @@ def main(arguments: list[str] | None = None) -> object:
         raise
     except LoynesError as error:
         for line in str(error).splitlines():  # a model file may have several mistakes
-            print(f"loynes: {line}", file=sys.stderr)
+            print(f"loynes: {_ENDLESS.sub(_shortened, line)}", file=sys.stderr)
         sys.exit(error.exit_code)
     except MemoryError:
         print("loynes: not enough memory; ask for fewer replicas, samples or servers", file=sys.stderr)

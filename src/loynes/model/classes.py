@@ -10,10 +10,12 @@ from loynes.model.arrivals import Single
 from loynes.model.fields import Count, Probability, Record, Whole
 from loynes.model.laws import ServiceLaw
 from loynes.model.nodes import Names
-from loynes.model.sizes import Text, Units, Written, in_words
+from loynes.model.sizes import MOST_SERVERS, Text, Units, Written, in_words
 
 # The probability of a class that does not say it, because its arrivals do.
 UNSAID = -1.0
+# Slurm's largest is the same; Kubernetes' is below.
+LARGEST_PRIORITY = 2**32 - 1
 
 
 def _without_default(schema: dict[str, Any]) -> None:
@@ -41,10 +43,10 @@ class JobClass(Record):
     any_units: Units = Field(alias="need")
     specific: Units | None = None
     pieces: Count | None = Field(None, alias="tasks")
-    per_node: Count | None = None
+    per_node: Annotated[Count, Field(le=MOST_SERVERS)] | None = None
     nodes: Annotated[Names, BeforeValidator(_not_how_many)] | None = None
     partition: Names | None = None
-    rank: Whole | None = Field(None, alias="priority")
+    rank: Annotated[Whole, Field(le=LARGEST_PRIORITY)] | None = Field(None, alias="priority")
     probability: Probability = Field(UNSAID, json_schema_extra=_without_default)
     arrivals: Single | None = None
     service: ServiceLaw

@@ -155,6 +155,8 @@ def _apply(document: dict[str, Any], change: str) -> Change:
         value = tomllib.loads(f"value = {text}")["value"]
     except ValueError:
         value = _number(text)
+    except RecursionError:
+        raise ModelError(f"--set {path}: lists within lists, too deep to be read") from None
     container: Any = document
     place: Place = ()
     for depth, word in enumerate(keys):
@@ -185,6 +187,5 @@ def _index(items: list[Any], key: str, change: str) -> int:
         return int(key)
     known = ", ".join(str(n) for n in names if n)
     raise ModelError(
-        f"--set {change}: {key!r} is neither an index below {len(items)} nor a class name"
-        + (f" ({known})" if known else "")
+        f"--set {change}: {key!r} is neither an index below {len(items)} nor a name" + (f" ({known})" if known else "")
     )

@@ -184,6 +184,8 @@ def check_quotas(model: Model, classes: tuple[JobClass, ...]) -> None:
                 raise ValueError(f"{where}.classes: no class is called {name!r}; {hint}")
             if holder.setdefault(name, place) != place:
                 raise ValueError(f"{where}.classes: {name!r} is in quotas[{holder[name]}], too; a class has one quota")
+        if quota.limit == {}:
+            raise ValueError(f"{where}.limit: limits nothing: say of which resource, {{ {model.kinds[0]} = 8 }}")
         for key, amount in (("limit", quota.limit), ("borrow", quota.borrow)):
             _check_kinds(model, f"{where}.{key}", amount)
         if quota.borrow is not None and quota.cohort is None:

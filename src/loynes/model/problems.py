@@ -32,6 +32,9 @@ TAGS = ("law", "process")
 # Keys whose value may be written in several ways, which pydantic names in the path, too.
 WAYS = ("need", "specific", "lost", "limit", "borrow", "nodes")
 
+# What an entry of a list is, where it is no class; those of a misspelt list are taken for classes.
+NAMED = {"nodes": "nodes", "quotas": "quota"}
+
 SERVICE = {"law": "exponential", "mean": 1.0}
 STAND_IN_CLASS = {"need": 1, "service": SERVICE}
 STAND_IN_CHANGE = {"from": 0.0, "until": 1.0, "rate_factor": 2.0}
@@ -334,19 +337,20 @@ def _said(origin: str, document: dict[str, Any], problem: Problem, line: int | N
         places = (problem.rests_on or (problem.place,)) if problem.kind == "inconsistent" else ()
         others = [one.text for one in changes if any(_touch(place, one.place) for place in places)]
         rest = f" (with {', '.join(f'--set {one}' for one in others)})" if others else ""
-    name = _class_name(document, problem.place)
+    name = _name(document, problem.place)
     if name:
-        head += f", class {name!r}"
+        entry = NAMED.get(str(problem.place[0]), "class")
+        head += f", {entry} {name!r}"
         text = re.sub(r"^classes\[\d+\](\.|: )", "", text)
     return f"{head}: {text}{rest}"
 
 
-def _class_name(document: dict[str, Any], place: Place) -> str:
-    """The name of the class that a place is in, if it has one."""
-    if len(place) < 2 or not isinstance(place[1], int):
+def _name(document: dict[str, Any], place: Place) -> str:
+    """The name of the class, nodes or quota that a place is in, if it has one."""
+    if len(place) < 2 or not isinstance(place[1], int) or place[0] == "scenario":
         return ""
     try:
-        name = document[str(place[0])][place[1]]["name"] if place[0] != "scenario" else ""
+        name = document[str(place[0])][place[1]]["name"]
     except (LookupError, TypeError):
         return ""
     return name if isinstance(name, str) else ""

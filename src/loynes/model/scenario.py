@@ -64,6 +64,8 @@ class Change(Record):
             raise ValueError("rate_factor = 0: needs an until, or nobody ever comes again")
         if self.rate_factor == 1 and not self.lost and not self.nodes:
             raise ValueError("changes nothing: say rate_factor (2 is twice as many jobs) or lost (2 servers, or '10%')")
+        if isinstance(self.lost, str) and float(self.lost.rstrip("%")) > 100:
+            raise ValueError(f"lost = {self.lost[:20]!r}: must be at most 100%")
         if self.lost and self.nodes:
             raise ValueError("lost and nodes: say one of the two")
         if self.announced and not self.lost and not self.nodes:

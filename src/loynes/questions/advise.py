@@ -70,6 +70,10 @@ class Advise(Question):
     time: options.TimeBudget = None
     backend: Annotated[Literal["auto", "cpu"], Option("Events are run on the CPU.", "auto|cpu")] = "auto"
 
+    @property
+    def by_events(self) -> bool:
+        return True
+
     def answer(self, context: Context) -> Advice:
         from loynes.questions.answering.advising import orders_for
         from loynes.questions.answering.ending import cut_short
@@ -82,7 +86,9 @@ class Advise(Question):
             raise UsageError("the model has a scenario, which policies are not compared on; simulate follows it")
         names = [c.label for c in model.classes]
         asked, target = asked_of(self.slo, names, model.time_unit), self._target()
-        orders = orders_for(self.policies, numbers_of(self), self.inflation, len(model.kinds))
+        orders = orders_for(
+            self.policies, numbers_of(self), self.inflation, len(model.kinds), quotas=bool(model.quotas)
+        )
         remarks = {order.policy: check_order(model, order) for order in orders}
         judged = event_rate(
             model, order_of("easy", {}), self.rate, self.load, judged=True, seed=self.seed, context=context

@@ -12,9 +12,10 @@ from pydantic import BeforeValidator, Field
 
 from loynes.errors import UsageError
 from loynes.execution.context import Context
-from loynes.model import load
+from loynes.model import Model, load
 from loynes.model.sizes import MOST_SERVERS
 from loynes.model.units import seconds_of
+from loynes.questions.answering.log_nodes import MEBIBYTE
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask
 from loynes.questions.asking.logs import ResourcesOption
@@ -44,6 +45,18 @@ def _moments(given: object) -> tuple[float, ...]:
     if not all(isinstance(x, int | float) and 0 < x < math.inf for x in values):
         raise ValueError("must be times above 0, such as 30min,4h")
     return tuple(sorted(float(x) for x in values))
+
+
+def left_out_of(model: Model) -> tuple[str, ...]:
+    """What a forecast does not see of the model that says how large the cluster is."""
+    there = {
+        "nodes": model.nodes is not None, "priorities": model.has_priorities, "quotas": bool(model.quotas),
+        "scenario": bool(model.scenario),
+    }  # fmt: skip
+    names = [name for name, has in there.items() if has]
+    if not names:
+        return ()
+    return (f"the model's {' and '.join(names)} are left out: all {model.size} are one pool, in the listing's order",)
 
 
 class AskEta(Question):
@@ -146,7 +159,7 @@ class AskEta(Question):
 
     @property
     def subject(self) -> str:
-        return Path(self.snapshot or self.log or (self.run or "jobs").split()[0]).name
+        return Path(self.snapshot or self.log or (self.run or "").strip().partition(" ")[0] or "jobs").name
 
     def answer(self, context: Context) -> Eta:
         if (self.snapshot is not None) + (self.log is not None) + (self.run is not None) != 1:
@@ -156,7 +169,9 @@ class AskEta(Question):
         context.progress(0.0, "reading")
         snapshot, known, units = self._read()
         if not snapshot.waiting and not self.what_if:
-            raise UsageError(f"{snapshot.source}: no job is waiting; --what-if asks about one more")
+            out = [f"{one.id} ({one.text})" for one in snapshot.left_out[:3]]
+            some = f"; left out: {', '.join(out)}{', ...' if len(snapshot.left_out) > 3 else ''}" if out else ""
+            raise UsageError(f"{snapshot.source}: no job is waiting; --what-if asks about one more{some}")
         from loynes.questions.answering.added_jobs import AddedJobs
         from loynes.questions.answering.ending import cut_short
         from loynes.questions.answering.forecasting import bands_of, running_forecasts, start_forecast
@@ -177,6 +192,11 @@ class AskEta(Question):
             found = self._forecast(longer, known, units, order, draws, context.part(k * share, share))
             cases.append(start_forecast(name, longer, found, len(longer.ids) - 1, self.within))
         warnings: tuple[str, ...] = () if known.learnt is not None else (NO_HISTORY,)
+        if self.on is not None:
+            warnings += left_out_of(load(self.on))
+        absent = [kind for kind, need in snapshot.demand.items() if len(units) > 1 and not need.any()]
+        if absent:
+            warnings += (f"no job of the listing needs any {' or '.join(absent)}",)
         if order.policy != "fcfs" and known.later is None:
             warnings += (f"no later arrivals are known: under {order.policy} those would delay some jobs",)
         if result.stopped:
@@ -223,7 +243,9 @@ class AskEta(Question):
             return dict(self.resources)
         if self.on is not None:
             model = load(self.on)
-            return dict(zip(model.kinds, model.units, strict=True))
+            # Listings have memory in MiB.
+            units = zip(model.kinds, model.units, model.unit_sizes, strict=True)
+            return {kind: n if size == 1 else n * int(size) // MEBIBYTE for kind, n, size in units}
         servers = self.servers if self.servers is not None else header
         if servers is None:
             raise UsageError("how large is the cluster? Give --servers N, --resources cpu=640,gpu=64, or --on MODEL")

@@ -15,6 +15,7 @@ from pydantic import Field
 
 from loynes.errors import UsageError
 from loynes.execution.context import Context
+from loynes.model.fields import LARGEST
 from loynes.questions.answering.axes import RESOLUTION, axis_of
 from loynes.questions.answering.objectives import objectives_of
 from loynes.questions.answering.orders import check_order
@@ -55,9 +56,11 @@ class AskPlan(Question):
     slo: options.Searched = ()
     rate: options.Rate = None
     vary: Annotated[str, Option("What may change.", "servers|resources.NAME|nodes.NAME|rate")] = "servers"
-    most: Annotated[float | None, Field(gt=0), Option("Where to give up.", default="64 times the least possible")] = (
-        None
-    )
+    most: Annotated[
+        float | None,
+        Field(gt=0, le=LARGEST, allow_inf_nan=False),
+        Option("Where to give up.", default="64 times the least possible", must="be a finite number above 0"),
+    ] = None
     policy: options.PolicyOption = "fcfs"
     window: options.Window = None
     threshold: options.SwapThreshold = None

@@ -36,6 +36,8 @@ REPLICAS_AT_MOMENTS = 512
 MOMENTS = 10
 # Replicas that a precision may take.
 MOST_REPLICAS = 20_000
+# Jobs of all replicas together: at a million a second they take twelve days.
+MOST_JOBS = 1e12
 # Of the replicas of a round, how many more are expected after it where a precision is asked for.
 RESERVED = 2.0
 STARTS = ("empty", "stationary")
@@ -171,6 +173,7 @@ class Simulate(Question):
         burn_in = self.burn_in
         if burn_in is None:
             burn_in = int(BURNED_IN * jobs) if self.start == "empty" and horizon is None else 0
+        self._check_length(judged.rate, horizon, count, jobs + burn_in)
         replicas: list[ReplicaRecord] = []
         stopped, steps = False, Steps(context)
         while count and not stopped:
@@ -204,6 +207,17 @@ class Simulate(Question):
             pooled = beside(model, judged.rate, order, events, replicas, self.confidence, context)
             result = replace(result, pooled=pooled)
         return result, bool(unended)
+
+    def _check_length(self, rate: float, horizon: float | None, replicas: int, jobs: int) -> None:
+        """Refuse runs that nobody would live to see the end of."""
+        factors = [change.rate_factor for change in self.model.scenario or ()]
+        total = replicas * (jobs if horizon is None else rate * max([1.0, *factors]) * horizon)
+        if total > MOST_JOBS:
+            asked = f"jobs {jobs:g}" if horizon is None else f"horizon {horizon:g}"
+            raise UsageError(
+                f"{asked}: {total:.1e} jobs in {replicas} replicas, weeks or more on one machine; at most "
+                f"{MOST_JOBS:.0e} are simulated"
+            )
 
     def _more(self, replicas: list[ReplicaRecord]) -> int:
         """How many replicas to add: none, or so many that the mean wait should be known as well as it is to be."""

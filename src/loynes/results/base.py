@@ -328,7 +328,7 @@ def read_result(path: str | Path) -> Result:
         return result_of(data)
     except OSError as error:
         raise LoynesError(f"{source}: cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise LoynesError(f"{source}: not a result of loynes ({error.__class__.__name__}: {error})") from None
 
 

@@ -208,7 +208,7 @@ def _problem(job: SeenJob, units: Mapping[str, int], seen: set[str]) -> str:
             return f"needs {need:g} {unit_named(kind)}: not a whole number"
         if need > units[kind]:
             return f"needs {need:g} {unit_named(kind)} of {units[kind]}"
-    return "" if any(needs.values()) else "needs nothing"
+    return "" if any(needs.values()) else f"needs none of {', '.join(units)}"
 
 
 def _completed(job: SeenJob, now: float, usual: float, assumed: list[Note]) -> SeenJob:

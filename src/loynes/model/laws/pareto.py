@@ -16,6 +16,9 @@ from loynes.model.laws.law import Law
 from loynes.model.laws.recipes import Recipe
 from loynes.model.units import time_in
 
+# The exponential function of more is no number.
+WIDEST = 700.0
+
 
 class BoundedPareto(Law):
     """Pareto of the given shape cut to [low, high]: P(X > x) proportional to x^-shape - high^-shape."""
@@ -44,7 +47,14 @@ class BoundedPareto(Law):
 
     @property
     def variance(self) -> float:
-        return self.low**2 * max(0.0, self._moment(2) - self._moment(1) ** 2)
+        span = math.log(self.high / self.low)
+        power = (2 - self.shape) * span
+        if power < WIDEST:
+            return self.low**2 * max(0.0, self._moment(2) - self._moment(1) ** 2)
+        # (high/low)^2 is no number any more: the same integral, in terms of x/high.
+        tail = self.shape * span
+        second = self.high**2 * tail * math.exp(-tail) / (power * -math.expm1(-tail))
+        return max(0.0, second - self.mean**2)
 
     @property
     def edges(self) -> tuple[float, ...]:

@@ -19,9 +19,15 @@ NO_RUN_TIMES = "needs run times"
 
 
 def orders_for(
-    given: Sequence[PolicyLike], numbers: Mapping[str, float | None], inflation: float, kinds: int
+    given: Sequence[PolicyLike],
+    numbers: Mapping[str, float | None],
+    inflation: float,
+    kinds: int,
+    *,
+    quotas: bool = False,
 ) -> list[Order]:
-    """The policies that are named, or all that apply where there are so many kinds of servers; fcfs comes first."""
+    """The policies that are named, or all that apply where there are so many kinds of servers, and perhaps quotas,
+    which policies that stop jobs do not know; fcfs comes first."""
     if given:
         named = [order_of(one, numbers, inflation, strictly=False) for one in given]
         if len({one.policy for one in named}) < len(named):
@@ -29,8 +35,11 @@ def orders_for(
         for one in named:
             if kinds > 1 and one.rule.identical_servers_only:
                 raise UsageError(f"policy {one.policy!r}: is for identical servers")
+            if quotas and one.rule.keeps_place:
+                raise UsageError(f"policy {one.policy!r}: it stops jobs by itself, and knows no quotas")
     else:
-        apply = [one for one in policies().values() if kinds == 1 or not one.identical_servers_only]
+        known = [one for one in policies().values() if not (quotas and one.keeps_place)]
+        apply = [one for one in known if kinds == 1 or not one.identical_servers_only]
         named = [order_of(one, numbers, inflation, strictly=False) for one in apply]
     first = [one for one in named if one.policy == "fcfs"] or [order_of("fcfs", {})]
     return [*first, *(one for one in named if one.policy != "fcfs")]

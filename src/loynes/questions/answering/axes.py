@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from loynes.errors import UnstableError, UsageError
 from loynes.execution.context import Context
 from loynes.model import Model, load
-from loynes.model.nodes import entry_name, fits_on
-from loynes.model.sizes import by_kind
+from loynes.model.nodes import MOST_NODES, entry_name, fits_on
+from loynes.model.sizes import MOST_SERVERS, by_kind
 from loynes.questions.answering.limits import limit_of
 from loynes.questions.answering.orders import Order
 from loynes.questions.answering.thresholds import OF_TIME, sampled_threshold, stated_rate
@@ -80,7 +80,7 @@ def axis_of(question: AskPlan, order: Order | None, context: Context) -> Axis:
     needed = max(model.demand(c)[index] + model.specific(c)[index] for c in model.classes)
     offered = rate * model.works[index]
     least = max(needed, math.floor(offered) + 1, 1)
-    limit = int(most) if most is not None else MOST_TIMES * least
+    limit = _whole(most, MOST_SERVERS) if most is not None else MOST_TIMES * least
     why = f"a job needs {needed}" if least == needed else f"{offered:.6g} are busy on average"
     if limit < least:
         raise UsageError(f"most {most:g}: at least {least} are needed ({why})")
@@ -96,15 +96,24 @@ def axis_of(question: AskPlan, order: Order | None, context: Context) -> Axis:
     )  # fmt: skip
 
 
+def _whole(most: float, supported: int) -> int:
+    """Where to give up, as a number of servers or nodes."""
+    if most > supported:
+        raise UsageError(f"most {most:g}: must be at most {supported}")
+    return int(most)
+
+
 def _of_nodes(model: Model, vary: str, rate: float | None, most: float | None) -> Axis:
     """How many nodes there are of an entry."""
     nodes = model.nodes or ()
     possible = ["nodes"] if len(nodes) == 1 else [f"nodes.{entry_name(model, n)}" for n in range(len(nodes))]
+    if len(nodes) == 1 and vary == f"nodes.{nodes[0].name}":
+        vary = "nodes"
     if vary not in possible:
         raise UsageError(f"vary {vary!r}: must be one of {', '.join([*possible, 'rate'])}")
     rate = stated_rate(model, rate)
     place = possible.index(vary)
-    limit = int(most) if most is not None else MOST_TIMES * nodes[place].count
+    limit = _whole(most, MOST_NODES) if most is not None else MOST_TIMES * nodes[place].count
     others = tuple(one.count for one in nodes)
     has = model.in_units(by_kind(nodes[place].has, model.kinds))
     why = ""

@@ -16,6 +16,9 @@ from loynes.model.units import time_in
 # The names of the numbers that policies take, as questions have them; `option` is that of a user's own policy.
 NUMBERS = ("window", "threshold", "depth", "age", "cycle", "option")
 
+# The largest whole number that a policy takes: one that a double holds exactly.
+MOST = 2**53
+
 PolicyLike = str | Path | Policy | Callable[..., Any]
 
 
@@ -71,6 +74,8 @@ def order_of(
             continue
         if rule.option is not None and value < rule.option.least:
             raise UsageError(f"{given} {value:g}: must be at least {rule.option.least}")
+        if isinstance(value, int) and value > MOST:
+            raise UsageError(f"{given}: must be at most 2^53, about {MOST:.0e}")
         number = value
     if not rule.believes_run_times:
         for what, believed, none in (("inflation", inflation, 1.0), ("overestimate", overestimate, 0.0)):

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from loynes.errors import UsageError
 from loynes.kernels.events.changes import ServerChange
+from loynes.model.fields import LARGEST
 from loynes.model.scenario import Change
 from loynes.model.units import time_in
 from loynes.questions.answering.scenario import server_changes
@@ -19,6 +20,8 @@ from loynes.traces.times import stamp
 from loynes.traces.trace import Trace
 
 KEYS = ("name", "from", "until", "lost", "how")
+# A number with more digits is none of servers.
+LONGEST = 20
 LIKE = "from=2d, until=3d, lost=10%, how=failed"
 
 
@@ -39,7 +42,7 @@ def _pairs(text: str) -> dict[str, Any]:
         name, _, kind = name.partition(".")
         if not equals or not value or name not in KEYS or (kind and name != "lost"):
             raise UsageError(f"outage {text!r}: must be written like {LIKE!r}")
-        count: Any = int(value) if name == "lost" and value.isdecimal() else value
+        count: Any = int(value) if name == "lost" and value.isdecimal() and len(value) < LONGEST else value
         entry[name] = entry.get(name, {}) | {kind: count} if kind else count
     return entry
 
@@ -67,14 +70,19 @@ def _outage(text: str, entry: dict[str, Any], log: Trace) -> Change:
         return Change.model_validate(entry)
     except ValidationError as error:
         first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"][:1]) or "it"
-        raise UsageError(f"outage {text!r}: {name}: {first['msg'].removeprefix('Value error, ')}") from None
+        name = "".join(f"{part}: " for part in first["loc"][:1])
+        said = first["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
+        if first["type"] == "string_pattern_mismatch":
+            said = "must be a number of servers, or a share such as 10%"
+        raise UsageError(f"outage {text!r}: {name}{said}") from None
 
 
 def _seconds(text: str, given: Any, log: Trace) -> float:
     """Since the first job of the log."""
-    if not isinstance(given, str):
+    if isinstance(given, int | float) and not isinstance(given, bool) and abs(given) <= LARGEST:
         return float(given)
+    if not isinstance(given, str):
+        raise UsageError(f"outage {text!r}: from and until must be times, such as 2d or 7200 (seconds)")
     try:
         return time_in(given, "seconds")
     except ValueError as error:

@@ -57,6 +57,8 @@ class Replayer:
         self.question = question
         recorded = question.recorded(kinds or tuple(question.resources))
         self.source, self.recorded_jobs = recorded.source, recorded.jobs
+        if question.larger != "stretch" and question.max_need is None:
+            raise UsageError(f"larger {question.larger!r}: means nothing without --max-need, the most servers of a job")
         if question.resources:
             if question.max_need is not None:
                 raise UsageError("max-need: is for servers of one kind")

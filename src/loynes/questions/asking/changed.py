@@ -34,7 +34,9 @@ class ChangedLog(AboutLog):
     option: options.OwnOption = None
     classes: options.ByLabel = None
     scale: Annotated[Copies, Option("So many times as many jobs, of the same kinds.")] = 1.0
-    max_need: Annotated[int | None, Field(ge=1), Option("No job on more than so many servers.", unit="servers")] = None
+    max_need: Annotated[
+        int | None, Field(ge=1, le=2**53), Option("No job on more than so many servers.", unit="servers")
+    ] = None
     larger: Annotated[
         Literal["stretch", "split", "refuse"],
         Option(

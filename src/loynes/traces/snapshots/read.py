@@ -24,6 +24,8 @@ PATIENCE = 60.0
 
 def printed_by(command: str) -> bytes:
     """What a command prints, run as it is written, without a shell."""
+    if not command.strip():
+        raise UsageError("run: must be a command that lists the jobs, such as 'squeue --json'")
     try:
         done = subprocess.run(shlex.split(command), capture_output=True, timeout=PATIENCE, check=False)
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
