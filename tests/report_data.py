@@ -24,7 +24,7 @@ NAMES = ("T1", "T2", "T5")
 KINDS = (
     "evaluation", "threshold", "samples", "sweep", "plan", "comparison", "replay", "simulation", "policies", "exact",
     "fitted", "check", "certificate", "sensitivity", "log", "log plan", "log sweep", "log comparison",
-    "log sensitivity",
+    "log sensitivity", "advice", "log advice", "partition", "replay cases", "eta", "backtest",
 )  # fmt: skip
 FEW = {"samples": 2000, "replicas": 32}
 
@@ -103,6 +103,27 @@ def log_of(given: Model) -> Path:
     return path
 
 
+def _eta(given: Model) -> Any:
+    """Jobs that are named as the model's classes, with one that is left out and one that might be added."""
+    path = Path(tempfile.mkdtemp()) / "now.csv"
+    with path.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["id", "state", "need", "elapsed", "limit"])
+        rows.writerow(["first", "R", 4, 600, 3600])
+        rows.writerows([one.label, "PD", 2 + 2 * k, "", 7200] for k, one in enumerate(given.classes))
+        rows.writerow(["large", "PD", 40, "", 7200])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LoynesWarning)  # there is no history
+        return loynes.eta(path, servers=6, draws=40, what_if=("need=1 limit=1h",))
+
+
+def _backtest(given: Model) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LoynesWarning)  # the log has no limits
+        there = loynes.eta_backtest(backtest=str(log_of(given)), servers=4, instants=10, draws=20)
+    return changed(there, policy=given.classes[0].label)
+
+
 LOG: dict[str, Any] = {"servers": 6, "classes": "user", "resamples": 8}
 
 MAKERS: dict[str, Callable[[Model], Any]] = {
@@ -126,6 +147,16 @@ MAKERS: dict[str, Callable[[Model], Any]] = {
     "log plan": lambda given: loynes.plan(log_of(given), slo="mean(wait) <= 1800", probability=0.6, **LOG),
     "log sweep": lambda given: loynes.sweep(log_of(given), vary={"servers": [6, 8, 10]}, **LOG),
     "log sensitivity": lambda given: loynes.sensitivity(log_of(given), **LOG),
+    "advice": lambda given: loynes.advise(given, rate=1.2, policies=("fcfs", "easy"), jobs=400, replicas=8),
+    "log advice": lambda given: loynes.advise(log_of(given), policies=("fcfs", "easy"), **LOG),
+    "partition": lambda given: loynes.plan_partition(
+        Model.model_validate(given.to_dict() | {"servers": 40}), rate=8.0, jobs=400, replicas=8
+    ),
+    "replay cases": lambda given: loynes.replay_cases(
+        log_of(given), policies=("fcfs", "easy"), servers=6, classes="user"
+    ),
+    "eta": _eta,
+    "backtest": _backtest,
     "log comparison": lambda given: loynes.compare(log_of(given), run_times=0.8, **LOG),
 }
 

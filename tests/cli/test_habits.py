@@ -232,7 +232,7 @@ def _complete() -> None:
         ("loynes stability x --discipline r", ["reserving", "random"]),
         ("loynes fit x --law ", ["empirical", "fit", "exponential", "lognormal"]),
         ("loynes simulate x --policy conserv", ["conservative"]),
-        ("loynes compare x --policies fcfs,eas", ["fcfs,easy"]),
+        ("loynes compare x --policies fcfs,eas", ["fcfs,easy", "fcfs,easy-sjbf"]),
         ("loynes evaluate x --slo no", ["no_wait >="]),
         ("loynes evaluate five-class-exponential --slo 'p95(wait[T1",
          ["p95(wait[T1]) <=", "p95(wait[T10]) <=", "p95(wait[T15]) <="]),
@@ -258,7 +258,9 @@ def test_files_complete(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     assert offered("loynes certify a", monkeypatch, capsys) == ["a.json", "a.toml", "a.yaml"]
     assert offered("loynes evaluate a", monkeypatch, capsys) == ["a.json", "a.swf", "a.toml", "a.yaml"]
     assert offered("loynes certify d", monkeypatch, capsys) == ["deep/", "deep/inner/", "deep/inner/z.yml"]
-    assert offered("loynes simulate x --policy m", monkeypatch, capsys) == ["most-servers-first", "mine.py"]
+    assert offered("loynes simulate x --policy m", monkeypatch, capsys) == [
+        "most-servers-first", "msr", "msr-backfill", "mine.py"
+    ]  # fmt: skip
     assert offered("loynes report a", monkeypatch, capsys) == ["a.json"]
     everything = offered("loynes check ", monkeypatch, capsys)
     assert set(builtin_names()) <= set(everything)

@@ -233,11 +233,11 @@ def last_look(name: str, **options: Any) -> int:
 
 
 def test_an_evaluation_says_what_it_knows() -> None:
-    options = {"model": MODEL, "load": 0.6, "precision": 0.03, "seed": 5}
+    options = {"model": MODEL, "load": 0.6, "precision": 0.004, "seed": 5}
     result = stopped_at(last_look("evaluate", **options), "evaluate", **options)
     whole = loynes.evaluate(**options)
     assert result.stopped["by"] == "time"
-    assert result.stopped["precision"] == result.overall.wait.mean.relative > 0.03
+    assert result.stopped["precision"] == result.overall.wait.mean.relative > 0.004
     assert any("stopped as the time was up" in text and "--time" in text for text in result.warnings)
     assert result.jobs < whole.jobs
     assert result.overall.wait.mean.low < whole.overall.wait.mean.estimate < result.overall.wait.mean.high
@@ -367,7 +367,7 @@ def test_samples_are_written_as_far_as_they_go(tmp_path: Path, monkeypatch: pyte
 
 def test_a_run_that_was_out_of_time_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its folder has the answer so far, and the journal; resumed, it ends as if it had never been stopped."""
-    options = {"model": MODEL, "load": 0.6, "precision": 0.03, "seed": 5}
+    options = {"model": MODEL, "load": 0.6, "precision": 0.004, "seed": 5}
     question = Evaluate.of(**options)
     cut = ask(question, folder=tmp_path / "run", deadline=AfterLooks(last_look("evaluate", **options)))
     assert cut.stopped["by"] == "time"

@@ -216,7 +216,7 @@ def test_values_out_of_reach_are_refused(service: dict[str, Any]) -> None:
 
 
 def test_kernels_compile_where_nothing_can_be_cached(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(function: Any, key: Any) -> None:
+    def refuse(*given: Any) -> None:
         raise RuntimeError("no locator available")
 
     monkeypatch.setattr(compiled, "_Cache", refuse)

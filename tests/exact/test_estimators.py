@@ -238,11 +238,11 @@ def test_what_grows_with_the_load() -> None:
     assert metric("wait>2.5").name == "wait>2.5"
     assert metric("wait.p95").column == "p95"
     assert metric("wait.mean").column == "mean wait"
-    assert len(metrics()) == len(metrics("class")) + len(metrics("system")) == 19
+    assert len(metrics()) == len(metrics("class")) + len(metrics("system")) == 20
     register(Metric("mine", "mine", "time", lambda waits: waits.no_wait, 0))
     assert metrics()[-1].name == "mine"
     unregister("mine")
-    assert len(metrics()) == 19
+    assert len(metrics()) == 20
 
 
 # Replicas of the event-driven simulation: sums by class are ended, wait, wait^2, none, response, response^2, slowdown.

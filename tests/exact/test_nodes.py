@@ -204,7 +204,10 @@ def conservative_on_nodes(cluster: NodeCluster, option: int) -> None:
                 return begin, nodes
         raise AssertionError
 
+    place = 0
     for i in list(cluster.line):
+        if option and place >= option:
+            break
         if not cluster.may_hold(i):
             continue
         if again or i not in cluster.reserved:
@@ -214,6 +217,8 @@ def conservative_on_nodes(cluster: NodeCluster, option: int) -> None:
         if cluster.reserved[i] <= cluster.now:
             del cluster.reserved[i]
             cluster.start_on(i, cluster.planned.pop(i))
+        else:
+            place += 1
 
 
 BOOK_ON_NODES: dict[str, Callable[..., None]] = {name: rule for name, rule in BOOK.items() if name in PLAIN} | {

@@ -105,7 +105,7 @@ STARTS: dict[str, list[float]] = {
 @pytest.mark.parametrize("policy", list(STARTS))
 def test_a_line_worked_by_hand(policy: str) -> None:
     arrival, need, service = (np.array(column) for column in zip(*LINE, strict=True))
-    found, _ = run_jobs(np.array([4]), arrival, need[:, None], service, policy, option={"smash": 2}.get(policy, 1))
+    found, _ = run_jobs(np.array([4]), arrival, need[:, None], service, policy, option={"smash": 2}.get(policy))
     assert (found[:, 0] + arrival).tolist() == STARTS[policy]
     assert np.allclose(found[:, 1] - found[:, 0], service)
 

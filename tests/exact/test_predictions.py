@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from test_policies_by_the_book import Cluster, conservative, easy, easy_sjbf, shortest_first
 
-from exact.test_policies_by_the_book import Cluster, conservative, easy, easy_sjbf, shortest_first
 from loynes.kernels.events.engine import run_jobs
 from loynes.kernels.events.predictions import CORRECTIONS, Beliefs
 

@@ -238,7 +238,10 @@ def evaluation(mean: float = 2.0, rate: float = 0.5, servers: int = 4, jobs: int
     return SimpleNamespace(
         overall=SimpleNamespace(wait=times, no_wait=VALUE),
         system=SimpleNamespace(utilization=VALUE, hol_loss=Estimate.exact(0.5)),
-        model=SimpleNamespace(servers=servers, resources={"gpu": 8}, label="m"),
+        model=SimpleNamespace(servers=servers, resources={"gpu": 8}, label="m", nodes=None),
+        policy="fcfs",
+        is_estimate=False,
+        standing="lower bound",
         rate=rate, load=0.25, jobs=jobs, replicas=32, method="sandwich", certificate=sure, warnings=("far: off",),
         threshold=Estimate.exact(2.0), tidy=Table("", ("class",), (("one", "x", 1.0, 2.0, 3.0),)),
     )  # fmt: skip

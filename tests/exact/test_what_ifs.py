@@ -146,7 +146,7 @@ def test_cases() -> None:
     """Every case is the replay it would be by itself, and gains are differences of jobs' waits."""
     found = loynes.replay_cases(LOG, policies=["fcfs", "easy"], servers=[8, 12], classes="user")
     assert [case.name for case in found.cases] == [
-        "8 servers, fcfs", "8 servers, easy", "12 servers, fcfs", "12 servers, easy"
+        "fcfs on 8 servers", "easy on 8 servers", "fcfs on 12 servers", "easy on 12 servers"
     ]  # fmt: skip
     alone = [waits(servers=n, policy=p) for n in (8, 12) for p in ("fcfs", "easy")]
     for case, wait in zip(found.cases, alone, strict=True):

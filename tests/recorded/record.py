@@ -76,7 +76,7 @@ def _same_everywhere() -> dict[str, str]:
 def answers(case: str, folder: Path) -> list[dict[str, Any]]:
     """What each of a case's command lines says, run in an empty folder."""
     shutil.copytree(HERE / "models", folder / "models")
-    for log in ("log.swf", "month.csv"):
+    for log in ("log.swf", "month.csv", "now.csv"):
         shutil.copy(HERE / log, folder)
     return [_answer(shlex.split(line), folder) for line in CASES[case].split("&&")]
 

@@ -16,7 +16,9 @@ from loynes.results.charts.register import charts_of
 from loynes.results.charts.units import in_units
 from report_data import KINDS, result_of
 
-OF_MODELS = [kind for kind in KINDS if not kind.startswith("log") and kind not in ("replay", "fitted")]
+# Those of logs, and of what a scheduler lists, are in seconds.
+OF_LOGS = ("replay", "fitted", "replay cases", "eta", "backtest")
+OF_MODELS = [kind for kind in KINDS if not kind.startswith("log") and kind not in OF_LOGS]
 
 
 def in_hours(kind: str) -> Result:

@@ -212,4 +212,6 @@ def test_poisson_streams_are_poisson() -> None:
         {"servers": 4, "classes": [{"need": n, "service": ONE, "probability": p} for n, p in ((1, 0.25), (3, 0.75))]}
     )
     ours, theirs = (loynes.evaluate(model, rate=0.4, precision=0.05).overall.wait.mean for model in (own, together))
-    assert ours == theirs
+    # The jobs are the same; shares of classes, which averages are regressed with, are equal up to rounding.
+    for one, other in zip(vars(ours).values(), vars(theirs).values(), strict=True):
+        assert one == pytest.approx(other, rel=1e-12)

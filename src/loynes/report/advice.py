@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from loynes.report.content import Content, Grid, Sure, page_for
 from loynes.report.simulation import BIAS, EVENTS
 from loynes.report.waits import cluster_facts, how_of, intervals, unit_note
@@ -38,8 +40,9 @@ def _sentences(result: Advice) -> list[str]:
     if best.result is None or best.state != "stable":
         sentences.append("No policy is stable here.")
     else:
-        mean = how(best.result.overall.wait.mean.estimate)
-        sentences.append(f"{best.policy} is first by {result.metric}: jobs wait {mean} on average. But: {best.caveat}.")
+        mean = best.result.overall.wait.mean.estimate
+        wait = f": jobs wait {how(mean)} on average" if math.isfinite(mean) else ""
+        sentences.append(f"{best.policy} is first by {result.metric}{wait}. But: {best.caveat}.")
         if result.level:
             sentences.append(f"Not told apart from it, as intervals meet: {listed(list(result.level))}.")
     unstable = [one.policy for one in result.choices if one.state == "unstable"]

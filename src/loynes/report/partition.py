@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from loynes.report.comparison import clear, size_of
 from loynes.report.content import Content, Grid, Sure, page_for
 from loynes.report.simulation import BIAS, EVENTS
@@ -20,7 +22,7 @@ RULE = (
 @page_for(Partition)
 def content(result: Partition) -> Content:
     how, less, text = times(result.time_unit), result.difference, "not told apart from that in"
-    if less is not None and clear(less):
+    if less is not None and math.isfinite(less.estimate) and clear(less):
         moves = f"{how(abs(less.estimate))}{between(size_of(less), result.confidence, how)}"
         text = f"{moves} {'shorter' if less.estimate < 0 else 'longer'} than in"
     return Content(

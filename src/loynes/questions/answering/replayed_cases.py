@@ -41,7 +41,7 @@ def cases_of(
             config = ({"servers": servers} if len(sizes) > 1 else {}) | (
                 {"policy": order.policy} if len(orders) > 1 else {}
             )
-            name = ", ".join(f"{servers} servers" if key == "servers" else str(value) for key, value in config.items())
+            name = " on ".join([order.policy] * (len(orders) > 1) + [f"{servers} servers"] * (len(sizes) > 1))
             steps.next(1.0, number - len(cases) - 1, f"{len(cases) + 1} of {number}: {name}").progress(0.0, name)
             result = replayer.run(order, servers, windows)
             _, kept = replayer.fitting(servers)

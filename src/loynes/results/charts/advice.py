@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from loynes.results.charts.chart import Chart, Row, Rows
 from loynes.results.charts.logs import case_charts
-from loynes.results.charts.measures import named, time_axis, times_of
+from loynes.results.charts.measures import named, times_of
 from loynes.results.charts.register import charts_for
 from loynes.results.records.advice import Advice, LogAdvice
 
@@ -17,7 +17,7 @@ def charts(result: Advice) -> list[Chart]:
         Rows(
             title="What each policy would give",
             picture_title=result.title,
-            axis=time_axis("wait"),
+            axis="of all jobs",
             measures=tuple(named(one) for one in times),
             units=tuple(one.unit for one in times),
             first=(0,),

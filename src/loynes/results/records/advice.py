@@ -103,7 +103,8 @@ class Advice(Result):
             wait = one.result.overall.wait
             minus = "-" if one.difference is None else one.difference
             longest = max(one.result.classes.items(), key=lambda item: item[1].wait.mean.estimate)
-            pays = f"{longest[0]}: {self.time_words(longest[1].wait.mean.estimate, 3)}"
+            mean = longest[1].wait.mean.estimate
+            pays = f"{longest[0]}: {self.time_words(mean, 3)}" if math.isfinite(mean) else longest[0]
             value = (self.in_unit(one.value, self.unit),) if other else ()
             met = ("yes" if one.met else "no",) if asked else ()
             waits = (self.in_time(x) for x in (wait.mean, minus, wait.p95))

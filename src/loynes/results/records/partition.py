@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -77,7 +78,8 @@ class Partition(Result):
 
     @property
     def tables(self) -> list[Table]:
-        minus = "not known" if self.difference is None else self.in_time(self.difference)
+        known = self.difference is not None and math.isfinite(self.difference.estimate)
+        minus = self.in_time(self.difference) if known else "not known"
         systems = (("divided", self.divided.system), ("shared", self.shared.system))
         rows = tuple((name, one.utilization.estimate, one.hol_loss, one.jobs_waiting) for name, one in systems)
         columns = ("servers are", "utilization", "idle while somebody waits", "jobs waiting")
