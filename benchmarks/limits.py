@@ -1,7 +1,7 @@
 """How often the empirical limit of a policy holds the truth: first come, first served on random models, whose threshold
 is known exactly.
 
-    python benchmarks/limits.py [MODELS]
+    python benchmarks/limits.py [MODELS [SEED]]
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def random_model(rng: np.random.Generator) -> tuple[loynes.Model, float]:
             return model, known[0]
 
 
-def main(models: int = 30) -> None:
-    rng, held = np.random.default_rng(SEED), 0
+def main(models: int = 30, seed: int = SEED) -> None:
+    rng, held = np.random.default_rng(seed), 0
     fcfs, began = order_of("fcfs", {}), time.process_time()
     print("servers  classes  threshold   limit, estimated                 holds  off/half-width")
     for number in range(models):
@@ -63,4 +63,4 @@ def main(models: int = 30) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 30)
+    main(*map(int, sys.argv[1:]))

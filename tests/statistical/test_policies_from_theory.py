@@ -37,7 +37,7 @@ def mean_waits(records: list[ReplicaRecord]) -> np.ndarray:
 
 # Needs that divide six, and are no powers of two.
 DIVISORS = cluster(6, (2, 0.5, 1.0), (3, 0.4, 1.0), (6, 0.1, 1.0))
-# One or all of 32 servers, as in the papers on quick swap and Markovian service rates; and the five classes.
+# One or all of 32 servers, a mix of the kind that papers on Markovian service rates study; and the five classes.
 ONE_OR_ALL = cluster(32, (1, 0.9, 1.0), (32, 0.1, 1.0))
 
 
