@@ -21,7 +21,7 @@ from loynes.questions.asking.ask import Ask
 from loynes.questions.asking.logs import ResourcesOption
 from loynes.questions.asking.options import Option, PolicyOption, texts_of, values_of
 from loynes.questions.asking.question import Question
-from loynes.results.records.eta import Cluster, Eta, JobNote, Outlook
+from loynes.results.records.eta import Cluster, Eta, JobNote, Outlook, StartForecast
 from loynes.traces.read import read_trace
 from loynes.traces.snapshot import Snapshot, check_room
 from loynes.traces.snapshots.read import printed_by, read_snapshot, snapshot_at
@@ -174,7 +174,7 @@ class AskEta(Question):
             raise UsageError(f"{snapshot.source}: no job is waiting; --what-if asks about one more{some}")
         from loynes.questions.answering.added_jobs import AddedJobs
         from loynes.questions.answering.ending import cut_short
-        from loynes.questions.answering.forecasting import bands_of, running_forecasts, start_forecast
+        from loynes.questions.answering.forecasting import bands_of, running_forecasts, start_forecasts
 
         order, shown = self._order(units), self._shown(snapshot)
         draws = self.draws or (DRAWS if order.policy == "fcfs" else DRAWS_BY_EVENTS)
@@ -184,13 +184,13 @@ class AskEta(Question):
         added = AddedJobs(self.what_if, self.shape, units).cases
         share = 1.0 / (1 + len(added))
         result = self._forecast(snapshot, known, units, order, draws, context.part(0.0, share))
-        cases = []
+        cases: list[StartForecast] = []
         for k, (name, jobs) in enumerate(added.items(), 1):
             longer = snapshot
             for i, (need, limit, labels) in enumerate(jobs, 1):
                 longer = longer.with_job(f"{name} ({i})", need, limit, labels)
-            found = self._forecast(longer, known, units, order, draws, context.part(k * share, share))
-            cases.append(start_forecast(name, longer, found, len(longer.ids) - 1, self.within))
+            found = self._forecast(longer, known, units, order, draws, context.part(k * share, share), len(jobs))
+            cases += start_forecasts((name,), longer, found, (len(longer.ids) - 1,), self.within)
         warnings: tuple[str, ...] = () if known.learnt is not None else (NO_HISTORY,)
         if self.on is not None:
             warnings += left_out_of(load(self.on))
@@ -206,7 +206,7 @@ class AskEta(Question):
             policy=order.label,
             draws=result.starts.draws,
             now=snapshot.now if math.isfinite(snapshot.now) and self.log is None else None,
-            jobs=tuple(start_forecast(snapshot.ids[i], snapshot, result, i, self.within) for i in shown),
+            jobs=start_forecasts((snapshot.ids[i] for i in shown), snapshot, result, shown, self.within),
             running=running_forecasts(snapshot, known.laws_of(snapshot, tuple(units))),
             outlook=Outlook(tuple(result.edges.tolist()), bands_of(result.busy), bands_of(result.waiting)),
             what_if=tuple(cases),
@@ -228,12 +228,21 @@ class AskEta(Question):
         return order
 
     def _forecast(
-        self, snapshot: Snapshot, known: Known, units: dict[str, int], order: Order, draws: int, context: Context
+        self,
+        snapshot: Snapshot,
+        known: Known,
+        units: dict[str, int],
+        order: Order,
+        draws: int,
+        context: Context,
+        pieces: int = 1,
     ) -> Draws:
         from loynes.questions.answering.forecasting import forecast
 
-        laws = known.laws_of(snapshot, tuple(units))
-        return forecast(snapshot, laws, units, order, draws=draws, seed=self.seed, later=known.later, context=context)
+        laws, later = known.laws_of(snapshot, tuple(units)), known.later
+        return forecast(
+            snapshot, laws, units, order, draws=draws, seed=self.seed, later=later, context=context, pieces=pieces
+        )
 
     def _units(self, header: int | None) -> dict[str, int]:
         """How much there is of every resource; by default what a log's header says."""

@@ -92,8 +92,9 @@ class Forecast(Task):
         return len(self.need) * (stop - start)
 
     def new_state(self) -> ForecastState:
-        waiting = len(self.need) - self.running
-        starts = np.full((self.rows, waiting), np.inf, np.float32)
+        shape = self.rows, len(self.need) - self.running
+        # A pile gives every job a start; events may end before.
+        starts = np.empty(shape, np.float32) if self.piled else np.full(shape, np.inf, np.float32)
         return ForecastState(starts, np.zeros((self.rows, len(self.edges))))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -70,8 +71,12 @@ def forecast(
     seed: int,
     later: Later | None,
     context: Context,
+    pieces: int = 1,
 ) -> Draws:
-    """The starts of a snapshot's waiting jobs under a policy, in so many draws."""
+    """The starts of a snapshot's waiting jobs under a policy, in so many draws.
+
+    The last `pieces` jobs are one that was cut: the last of them stands for all, and starts when all have.
+    """
     need, units = np.ascontiguousarray(snapshot.need(cluster)), np.array(list(cluster.values()), np.int64)
     one = Forecast(
         seed, np.zeros(1, np.int64), need, units, snapshot.running, full_limits(snapshot), np.zeros(1), order.rule,
@@ -80,6 +85,7 @@ def forecast(
     limits = one.new_state()
     context.finishing().recorded_in(None).engine.run(one, limits, 0, 1)
     by_limits = limits.starts[0].astype(np.float64)
+    by_limits[-pieces:] = by_limits[-pieces:].max(initial=0.0)
     farthest = float(by_limits.max(initial=0.0))
     horizon = np.inf if one.piled else float(np.clip(FURTHER * farthest, NEAREST, FARTHEST))
     edges = np.linspace(0.0, max(farthest, 1.0), EDGES)
@@ -96,6 +102,8 @@ def forecast(
         if not done:
             raise
     starts = state.starts[:done]
+    if pieces > 1:
+        starts[:, -1] = starts[:, -pieces:].max(axis=1)
     line = _line(starts[:BAND_DRAWS], edges)
     return Draws(sorted_starts(starts), by_limits, edges, state.busy[:done], line, horizon, stopped)
 
@@ -196,24 +204,35 @@ def limits_of(trace: Trace) -> Array:
     return np.fmax(np.where(np.isnan(requested), longest, requested), trace.service)
 
 
-def start_forecast(name: str, snapshot: Snapshot, draws: Draws, i: int, within: tuple[float, ...]) -> StartForecast:
-    j = i - snapshot.running
-    row = draws.starts._replace(values=draws.starts.values[j : j + 1])
-    at = {level: float(row.quantile(level)[0]) for level in (0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975)}
-    return StartForecast(
-        id=name,
-        place=j + 1,
-        need={kind: int(units[i]) for kind, units in snapshot.demand.items()},
-        limit=float(snapshot.limit[i]),
-        median=at[0.5],
-        low50=at[0.25],
-        high50=at[0.75],
-        low80=at[0.1],
-        high80=at[0.9],
-        low95=at[0.025],
-        high95=at[0.975],
-        within={f"{x:g}": float(row.within(x)[0]) for x in within},
-        by_limits=float(draws.by_limits[j]),
+def start_forecasts(
+    names: Iterable[str], snapshot: Snapshot, draws: Draws, places: Sequence[int], within: tuple[float, ...]
+) -> tuple[StartForecast, ...]:
+    """Of waiting jobs by their places in the snapshot, under these names."""
+    rows = np.array(places, np.int64) - snapshot.running
+    starts = SortedStarts(draws.starts.values[rows])
+    levels = {
+        "median": 0.5,
+        "low50": 0.25,
+        "high50": 0.75,
+        "low80": 0.1,
+        "high80": 0.9,
+        "low95": 0.025,
+        "high95": 0.975,
+    }
+    columns = {name: starts.quantile(level).tolist() for name, level in levels.items()}
+    soon = {f"{x:g}": starts.within(x).tolist() for x in within}
+    by_limits = draws.by_limits[rows].tolist()
+    return tuple(
+        StartForecast(
+            id=name,
+            place=int(rows[k]) + 1,
+            need={kind: int(units[i]) for kind, units in snapshot.demand.items()},
+            limit=float(snapshot.limit[i]),
+            **{column: values[k] for column, values in columns.items()},
+            within={x: shares[k] for x, shares in soon.items()},
+            by_limits=by_limits[k],
+        )
+        for k, (name, i) in enumerate(zip(names, places, strict=True))
     )
 
 
