@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from loynes.errors import UsageError
+import loynes
+from loynes.errors import LoynesWarning, UsageError
 from loynes.estimators.forecasts import LEVELS, SortedStarts, conformal_levels, pinball, scores, sorted_starts
 from loynes.kernels.cpu.engine import CpuEngine
 from loynes.kernels.events.forecast import Forecast, ForecastState, Later, later_jobs
@@ -234,3 +236,16 @@ def test_recalibration_makes_earlier_truths_fall_right() -> None:
 def test_what_cannot_be_added(what_if: tuple[str, ...], shapes: tuple[str, ...], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         AddedJobs(what_if, shapes, {"servers": 8})
+
+
+def test_a_job_in_pieces_starts_when_all_of_them_have(tmp_path: Path) -> None:
+    """Four servers, three busy for at most an hour. Under EASY one piece starts now and the other when it has ended,
+    before a job that waits for all servers; as a whole it waits for that job, too."""
+    rows = "id,state,need,elapsed,limit\n1,R,3,0,3600\n2,PD,4,,3600\n"
+    (tmp_path / "now.csv").write_text(rows)
+    ask = {"servers": 4, "policy": "easy", "what_if": ("need=2 limit=30min",), "draws": 200}
+    with pytest.warns(LoynesWarning):
+        found = loynes.eta(tmp_path / "now.csv", **ask, shape=("1x1", "2x1", "1x2"))
+    one, both, whole = found.what_if
+    assert (one.by_limits, both.by_limits, whole.by_limits) == (0.0, 1800.0, 7200.0)
+    assert one.high95 == 0.0 < both.low95 < both.median < whole.median
