@@ -17,6 +17,8 @@ from loynes.kernels.events.engine import Events, run_classes, run_jobs, run_repl
 from loynes.kernels.events.layout import PACK, PLACEMENTS, Layout
 from loynes.kernels.events.loop import KINDS, SPAN
 from loynes.kernels.events.policies import find_policy, policies
+from loynes.questions.answering.events import event_task
+from loynes.questions.answering.orders import order_of
 from recorder import Recorder, options, timed
 
 MODEL, LOAD, JOBS = "five-class-exponential", 0.75, 1_000_000
@@ -27,13 +29,14 @@ LINES = (1_000, 4_000, 16_000)
 def main() -> None:
     record = Recorder("events", options(__doc__).parse_args().record)
     model = loynes.load(MODEL)
-    table = job_table(model, LOAD * loynes.exact(model).threshold)
+    rate = LOAD * loynes.exact(model).threshold
+    table = job_table(model, rate)
     one, core = (table, 1, STREAM_STATIONARY, np.arange(1)), CpuEngine(1)
     print(
         f"{MODEL} at load {LOAD}, one core\n\n| policy | M jobs/s | wanted | mean wait |\n| --- | ---: | ---: | ---: |"
     )
     for policy in policies().values():
-        task = Events(*one, policy, policy.default_option, jobs_observed=JOBS, unit=model.mean_service)
+        task = event_task(model, rate, order_of(policy, {}), seed=1, replicas=np.arange(1), jobs_observed=JOBS)
         run_replicas(replace(task, jobs_observed=1000), core)
         took, (found,) = timed(partial(run_replicas, task, core))
         record.note(f"{MODEL} at load {LOAD}, {policy.name}", took, found.arrived, "jobs")
