@@ -82,7 +82,7 @@ def on_nodes(record: Recorder) -> None:
         f"\n{nodes} nodes, processor time on one core\n\n| policy | placement | load | M jobs/s | wanted | busy | idle "
         "for want of enough together |\n| --- | --- | ---: | ---: | ---: | ---: | ---: |"
     )
-    for policy, placement, load in itertools.product(("fcfs", "easy"), range(len(PLACEMENTS)), (0.7, 0.85, 0.9)):
+    for policy, placement, load in itertools.product(("fcfs", "easy"), range(len(PLACEMENTS)), (0.7, 0.85, 0.9, 0.95)):
         if PLACEMENTS[placement] == "spread" and load > 0.7:
             continue  # unstable in strict order: the line only grows
         zeros, ones = np.zeros(len(tasks), np.int64), np.ones((len(tasks), 1), np.int64)

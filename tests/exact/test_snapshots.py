@@ -12,6 +12,7 @@ import pytest
 from loynes.errors import LoynesError, TraceError, UsageError
 from loynes.traces.snapshot import Snapshot
 from loynes.traces.snapshots.read import read_snapshot
+from loynes.traces.snapshots.register import markdown_table
 
 SERVERS = {"servers": 64}
 
@@ -210,3 +211,8 @@ def test_accidents(tmp_path: Path) -> None:
         assert np.all((found.elapsed >= 0) & (found.elapsed < found.limit))
         assert all(units.min(initial=0) >= 0 for units in found.demand.values())
     assert taken > 200
+
+
+def test_the_docs_list_every_format() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "eta.md").read_text(encoding="utf-8")
+    assert "\n".join(markdown_table()) in page

@@ -1,4 +1,4 @@
-"""Forecasts at many instants of a log with known laws: intervals hold the truth as often as they say."""
+"""Forecasts at many instants of logs with known laws: intervals hold the truth as often as they say."""
 
 from __future__ import annotations
 
@@ -9,15 +9,20 @@ from pathlib import Path
 import loynes
 
 MAKE = Path(__file__).parents[2] / "examples" / "make_swf.py"
+# The truths of one log hang together: of these, the second alone holds 91% in its 95% intervals (docs/eta.md).
+SEEDS = (1, 2, 3)
 
 
 def test_intervals_hold_what_they_say(tmp_path: Path) -> None:
-    """80 and 95% intervals over 500 instants; the truths of one log hang together, hence the room on either side."""
-    log = tmp_path / "log.swf"
-    made = [sys.executable, str(MAKE), str(log), "--jobs", "60000", "--servers", "256", "--load", "0.5", "--seed", "1"]
-    subprocess.run(made, check=True)
-    result = loynes.eta_backtest(backtest=str(log), instants=500, draws=200)
-    ours = result.scores[0]
-    assert 0.77 <= ours.coverage["0.8"] <= 0.83
-    assert 0.93 <= ours.coverage["0.95"] <= 0.97
-    assert result.saved > 0.3
+    """80 and 95% intervals over 510 instants of three logs; what is judged of each counts as much as there is of it."""
+    held, judged = {"0.8": 0.0, "0.95": 0.0}, 0
+    for seed in SEEDS:
+        log = tmp_path / f"log{seed}.swf"
+        options = ["--jobs", "60000", "--servers", "256", "--load", "0.5", "--seed", str(seed)]
+        subprocess.run([sys.executable, str(MAKE), str(log), *options], check=True)
+        result = loynes.eta_backtest(backtest=str(log), instants=170, draws=200)
+        judged += result.judged
+        held = {share: held[share] + result.judged * result.scores[0].coverage[share] for share in held}
+        assert result.saved > 0.3
+    assert 0.77 <= held["0.8"] / judged <= 0.83
+    assert 0.93 <= held["0.95"] / judged <= 0.97

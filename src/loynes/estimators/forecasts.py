@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.arrays import Array
+from loynes.kernels.cpu.threads import cores
 
 # The intervals that a forecast has, by the probability with which each is to hold the truth.
 INTERVALS = (0.5, 0.8, 0.95)
@@ -63,7 +63,7 @@ def sorted_starts(starts: NDArray[np.float32]) -> SortedStarts:
         own[...] = starts[:, first : first + TOGETHER].T
         own.sort(axis=1)
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # NumPy lets go of the interpreter while it copies and sorts
+    with ThreadPoolExecutor(cores()) as pool:  # NumPy lets go of the interpreter while it copies and sorts
         list(pool.map(part, range(0, len(values), TOGETHER)))
     return SortedStarts(values)
 
