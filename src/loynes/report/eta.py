@@ -6,7 +6,7 @@ import math
 
 from loynes.report.content import Content, Grid, Sure, Tile, page_for
 from loynes.report.waits import how_of
-from loynes.report.words import count, duration, percent
+from loynes.report.words import count, duration, listed, percent
 from loynes.results.charts.backtest import charts as backtest_charts
 from loynes.results.charts.eta import charts as eta_charts
 from loynes.results.records.backtest import Backtest
@@ -70,13 +70,13 @@ def _within(seconds: float) -> str:
 @page_for(Backtest)
 def backtest(result: Backtest) -> Content:
     ours = result.scores[0]
-    held = ", ".join(f"{percent(float(share))} intervals {percent(value)}" for share, value in ours.coverage.items())
+    held = listed([f"{percent(value)} in {percent(float(share))} intervals" for share, value in ours.coverage.items()])
     return Content(
         kind="eta backtest",
         title=f"{result.model.name}: how good forecasts of starts were",
         facts=[f"policy {result.policy}", f"against {result.truth}", count(result.instants, "instant")],
         summary=[
-            f"Of the truths, {held} held.",
+            f"Of what happened, {held}.",
             f"The pinball loss is {percent(result.saved)} below that of a forecast in which all jobs use their limits.",
         ],
         tiles=[
