@@ -37,20 +37,21 @@ def waits(
 ) -> tuple[dict[str, Waits], dict[str, Estimate], dict[str, dict[float, Estimate]]]:
     """Waits, slowdowns and, if wanted, tails of all jobs, and of every class with jobs in two replicas at least."""
     names = [c.label for c in model.classes]
-    groups = [(ALL_JOBS, list(range(len(names)))), *((name, [place]) for place, name in enumerate(names))]
+    groups = [(ALL_JOBS, slice(0, len(names))), *((name, slice(at, at + 1)) for at, name in enumerate(names))]
     measured, slowdowns, tallies = {}, {}, {}
     for name, classes in groups:
-        observed = [one.observations for one in replicas if one.observations.sums[classes, ENDED].sum() > 0]
-        if len(observed) < 2:
+        seen = [one for one in replicas if one.observations.sums[classes, ENDED].sum() > 0]
+        if len(seen) < 2:
             continue
+        observed = [one.observations for one in seen]
         sums = np.array([one.sums[classes].sum(axis=0) for one in observed])
         per_job = sums / sums[:, [ENDED]]
 
         unit, zero = observed[0].per_unit, np.zeros((len(observed), 1), np.int64)
         looks, none = sums[:, ENDED].astype(np.int64), sums[:, [NONE]].astype(np.int64)
         both = [
-            np.array([[getattr(one, bins)[classes].sum(axis=0)] for one in observed])
-            for bins in ("bins", "response_bins")
+            np.array([[histograms.together(classes.start, classes.stop)] for histograms in kind])
+            for kind in ([one.waits for one in seen], [one.responses for one in seen])
         ]
         squares = (sums[:, [WAIT]], sums[:, [WAIT_SQUARE]]), (sums[:, [RESPONSE]], sums[:, [RESPONSE_SQUARE]])
         rest = zero.astype(np.float64), np.zeros((len(observed), 0))

@@ -19,6 +19,7 @@ from loynes.kernels.cpu.engine import PIECES, Piece
 from loynes.kernels.engine import AnyState, Engine, ModelTask, State, whole_blocks
 from loynes.kernels.events.changes import Changes, ServerChange, apply
 from loynes.kernels.events.floor import SPARE, WOKEN, Floor, larger, new_floor
+from loynes.kernels.events.histograms import Gathered, Histograms
 from loynes.kernels.events.history import put_running_in_line, run_history
 from loynes.kernels.events.layout import Layout, Rules
 from loynes.kernels.events.loop import Arrivals, Observations, draw, loop_of, new_observations, occupy, run_events
@@ -37,15 +38,18 @@ MOST_PRESENT = 1 << 22
 AFTERWARDS = 4
 # The number of a job that is not known yet.
 UNKNOWN = 2**62
-# What is kept of a replica's observations, but for single jobs.
-OBSERVED = ("sums", "bins", "response_bins", "time")
+# What is kept of a replica's observations, but for histograms and single jobs.
+OBSERVED = ("sums", "time")
+HISTOGRAMS = ("waits", "responses")
 
 
 @dataclass
 class ReplicaRecord:
     """Observations of one replica, and its state at given moments."""
 
-    observations: Observations
+    observations: Observations  # but for what became histograms
+    waits: Histograms
+    responses: Histograms
     moments: Array  # [moment, 2 + 3 kinds]: jobs waiting, in the system; by kind, busy and lost servers, work to do
     arrived: int
     observed: int
@@ -131,7 +135,13 @@ class Events(ModelTask):
         seen = [record.observations for record in records]
         rows = [one.jobs[~np.isnan(one.jobs[:, 2])] for one in seen]
         arrays = {name: np.array([getattr(one, name) for one in seen]) for name in OBSERVED}
-        numbers = [(r.arrived, r.observed, r.overrun, len(kept)) for r, kept in zip(records, rows, strict=True)]
+        numbers = [
+            (r.arrived, r.observed, r.overrun, len(kept), len(r.waits.place), len(r.responses.place))
+            for r, kept in zip(records, rows, strict=True)
+        ]
+        for name in HISTOGRAMS:
+            place, count = zip(*(getattr(record, name) for record in records), strict=True)
+            arrays |= {f"{name}_place": np.concatenate(place), f"{name}_count": np.concatenate(count)}
         return arrays | {
             "moments": np.array([record.moments for record in records]),
             "numbers": np.array(numbers, np.int64),
@@ -140,11 +150,19 @@ class Events(ModelTask):
 
     def restore(self, state: AnyState, arrays: dict[str, NDArray[Any]]) -> None:
         assert isinstance(state, EventState)
-        jobs = np.split(arrays["jobs"], np.cumsum(arrays["numbers"][:, 3])[:-1])
-        for row, (arrived, observed, overrun, _) in enumerate(arrays["numbers"].tolist()):
+        ends = np.cumsum(arrays["numbers"][:, 3:], axis=0)[:-1]
+        jobs = np.split(arrays["jobs"], ends[:, 0])
+        seen = [
+            [Histograms(*pair) for pair in zip(*(np.split(arrays[f"{name}_{part}"], ends[:, column])
+             for part in Histograms._fields), strict=True)]
+            for column, name in enumerate(HISTOGRAMS, start=1)
+        ]  # fmt: skip
+        for row, (arrived, observed, overrun, *_) in enumerate(arrays["numbers"].tolist()):
             sums = {name: arrays[name][row] for name in OBSERVED}
-            observations = Observations(per_unit=1.0 / self.unit, jobs=jobs[row], shortest=self.shortest, **sums)
-            state.records[row] = ReplicaRecord(observations, arrays["moments"][row], arrived, observed, bool(overrun))
+            observations = new_observations(0, 0, self.unit, shortest=self.shortest)._replace(jobs=jobs[row], **sums)
+            state.records[row] = ReplicaRecord(
+                observations, seen[0][row], seen[1][row], arrays["moments"][row], arrived, observed, bool(overrun)
+            )
 
 
 def run_replicas(events: Events, engine: Engine) -> list[ReplicaRecord]:
@@ -258,6 +276,7 @@ class _Replica:
         self._observations = new_observations(
             len(table.need), kinds, events.unit, 0, events.layout is not None, events.shortest
         )
+        self._gathered = Gathered(), Gathered()  # waits, responses
         self._state = np.full((len(events.at), 2 + 3 * kinds), np.nan)
         self._number = 0  # of the first job of the chunk
         # Which jobs are observed; with a horizon the last is known only when it has been passed.
@@ -274,21 +293,49 @@ class _Replica:
             arrivals = self._arrivals.next(self._number, self._chunk())
             if events.horizon is not None and self._last == UNKNOWN and arrivals.arrival[-1] >= events.horizon:
                 self._last = self._number + int(np.searchsorted(arrivals.arrival, events.horizon))
+            self._make_room(len(arrivals.arrival))
             self._rows = _give_rows(events, arrivals, self._number, self._last, self._rows)
             if self._rows > len(self._observations.jobs):
                 self._observations = self._observations._replace(jobs=_longer(self._observations.jobs, self._rows))
             arrived = self._let_arrive(arrivals)
+            self._gather()
             self._number += arrived
             observed = min(self._last, self._number) - self._first
             if arrived < len(arrivals.arrival):
-                return ReplicaRecord(self._observations, self._state, self._number, observed, True)
+                return self._record(observed, True)
             all_came = self._number >= self._last and arrivals.arrival[-1] > moments_end
             if all_came and not events.to_the_end:
-                return ReplicaRecord(self._observations, self._state, self._number, observed, False)
+                return self._record(observed, False)
             all_ended = self._observations.ended >= observed
             complete = all_came and all_ended and not np.isnan(self._observations.jobs[: self._rows, 2]).any()
             if complete or self._number >= self._last + max(AFTERWARDS * observed, 1 << 20):
-                return ReplicaRecord(self._observations, self._state, self._number, observed, not complete)
+                return self._record(observed, not complete)
+
+    def _make_room(self, arriving: int) -> None:
+        """For the bins of all jobs that may end before the next look, where they are not counted in place."""
+        present = len(self._floor.jobs) - int(self._floor.counts[SPARE])
+        if not len(self._observations.bins) and len(self._observations.hits) < present + arriving:
+            hits = np.empty((2 * (present + arriving), 3), np.int64)
+            self._observations = self._observations._replace(hits=hits)
+
+    def _gather(self) -> None:
+        """Take over the bins that were written down."""
+        observations = self._observations
+        if not len(observations.bins):
+            hits = observations.hits[: observations.hit[0]]
+            for gathered, column in zip(self._gathered, (1, 2), strict=True):
+                gathered.add(hits[:, 0], hits[:, column])
+            observations.hit[0] = 0
+
+    def _record(self, observed: int, overrun: bool) -> ReplicaRecord:
+        """All that is kept of the replica."""
+        seen = self._observations
+        if len(seen.bins):
+            waits, responses = (Histograms.of(bins) for bins in (seen.bins, seen.response_bins))
+        else:
+            waits, responses = (gathered.counted() for gathered in self._gathered)
+        kept = seen._replace(bins=seen.bins[:0].copy(), response_bins=seen.bins[:0].copy(), hits=seen.hits[:0].copy())
+        return ReplicaRecord(kept, waits, responses, self._state, self._number, observed, overrun)
 
     def _chunk(self) -> int:
         """How many jobs to draw."""

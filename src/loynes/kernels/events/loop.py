@@ -31,6 +31,7 @@ from loynes.kernels.events.floor import (
     stop,
     vacate,
 )
+from loynes.kernels.events.histograms import COUNTED_IN_PLACE
 from loynes.kernels.events.nodes import add_fragmentation, idle_units
 from loynes.kernels.events.policies import Policy
 from loynes.kernels.events.predictions import PredictedArrivals, correct, learn, predict
@@ -56,8 +57,10 @@ class Observations(NamedTuple):
 
     per_unit: float
     sums: Array  # [class, SUMS]
-    bins: NDArray[np.uint32]  # [class, bin], of waits
+    bins: NDArray[np.uint32]  # [class, bin], of waits; without rows where classes are many: then `hits` has them
     response_bins: NDArray[np.uint32]
+    hits: Ints  # [job that ended, 3]: class, and the bins of wait and response, since the last look at them
+    hit: Ints  # [1], how many there are
     time: Array  # [KINDS + 2 kinds, or 3 with nodes]
     jobs: Array  # [row, 3]: wait, response and arrival of the jobs that have a row
     shortest: float = 0.0  # services count as at least so long in bounded slowdowns
@@ -71,9 +74,11 @@ class Observations(NamedTuple):
 def new_observations(
     classes: int, kinds: int, unit: float, rows: int = 0, nodes: bool = False, shortest: float = 0.0
 ) -> Observations:
-    bins = [np.zeros((classes, BINS), np.uint32) for _ in range(2)]
+    counted = classes if classes <= COUNTED_IN_PLACE else 0
+    bins = [np.zeros((counted, BINS), np.uint32) for _ in range(2)]
+    hits, hit = np.empty((0, 3), np.int64), np.zeros(1, np.int64)
     time, jobs = np.zeros(KINDS + (3 if nodes else 2) * kinds), np.full((rows, 3), np.nan)
-    return Observations(1.0 / unit, np.zeros((classes, SUMS)), bins[0], bins[1], time, jobs, shortest)
+    return Observations(1.0 / unit, np.zeros((classes, SUMS)), bins[0], bins[1], hits, hit, time, jobs, shortest)
 
 
 class Arrivals(NamedTuple):
@@ -329,6 +334,15 @@ def _record_job(floor, keeps_place, slot, observed, observations):
     shortest = max(floor.jobs[slot].service, observations.shortest)
     sums[BOUNDED] += max(response / shortest, 1.0) if shortest > 0.0 else 1.0
     place = (np.float64(wait * observations.per_unit).view(np.int64) >> _SHIFT) - _OFFSET
-    observations.bins[c, min(max(place, 0), BINS - 1)] += np.uint32(1)
+    wait_bin = min(max(place, 0), BINS - 1)
     place = (np.float64(response * observations.per_unit).view(np.int64) >> _SHIFT) - _OFFSET
-    observations.response_bins[c, min(max(place, 0), BINS - 1)] += np.uint32(1)
+    response_bin = min(max(place, 0), BINS - 1)
+    if observations.bins.shape[0] > 0:
+        observations.bins[c, wait_bin] += np.uint32(1)
+        observations.response_bins[c, response_bin] += np.uint32(1)
+    else:
+        at = observations.hit[0]
+        observations.hits[at, 0] = c
+        observations.hits[at, 1] = wait_bin
+        observations.hits[at, 2] = response_bin
+        observations.hit[0] = at + 1
