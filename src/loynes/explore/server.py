@@ -65,7 +65,7 @@ class Guard:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 own = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-                message = message | {"headers": [*message["headers"], *own]}
+                message = {**message, "headers": [*message["headers"], *own]}
             await send(message)
 
         await (refusal or self._app)(scope, receive, with_headers)
@@ -153,7 +153,7 @@ def app_of(state: State, token: str, hosts: frozenset[str], workers: Workers | N
             return Response(page, media_type="text/html", headers={"content-disposition": "attachment"})
         if form not in get_args(Form):
             raise HTTPException(400, "no such form")
-        return PlainTextResponse(exported(asked, form))
+        return PlainTextResponse(exported(asked, form))  # type: ignore[arg-type]
 
     async def take(request: Request) -> Response:
         given = await body_of(request)
@@ -180,7 +180,8 @@ def app_of(state: State, token: str, hosts: frozenset[str], workers: Workers | N
 
     routes = [
         Route(f"/{token}/", asset), Route(f"/{token}/assets/{{name}}", asset), Route(f"/{token}/api/start", start),
-        Route(f"/{token}/api/answer", answer, methods=["POST"]), Route(f"/{token}/api/export", export, methods=["POST"]),
+        Route(f"/{token}/api/answer", answer, methods=["POST"]),
+        Route(f"/{token}/api/export", export, methods=["POST"]),
         Route(f"/{token}/api/import", take, methods=["POST"]),
     ]  # fmt: skip
     handlers: Any = {LoynesError: refused, HTTPException: failed}

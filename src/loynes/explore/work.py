@@ -110,9 +110,9 @@ class _Worker:
     """One process; when it ends by itself, or does not stop when asked, another one takes its place."""
 
     def __init__(self, workers: Workers) -> None:
-        self._workers, self.process, self.job, self._ready = workers, None, None, False
-        self.process: Process | None
-        self.job: Job | None
+        self._workers, self._ready = workers, False
+        self.process: Process | None = None
+        self.job: Job | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
