@@ -16,7 +16,7 @@ import typer
 
 from loynes._version import __version__
 from loynes.cli import completion
-from loynes.cli.commands import ClusterOption, JsonOption, QuestionGroup, QuietOption, WorkersOption
+from loynes.cli.commands import ClusterOption, JsonOption, QuestionGroup, QuietOption, SetOption, WorkersOption
 
 app = typer.Typer(
     name="loynes",
@@ -201,6 +201,32 @@ def report(
         raise UsageError(f"{result}: the run is not finished; loynes resume {result}")
     write(read_result(source), out)
     output.wrote(out, quiet)
+
+
+@app.command(
+    epilog="Examples:\n\nloynes explore\n\nloynes explore mine.toml --no-browser --port 8765\n\n"
+    "The page is served on this machine only, until it is interrupted (Ctrl-C)."
+)
+def explore(
+    subject: Annotated[
+        str,
+        typer.Argument(
+            metavar="[MODEL|LOG]",
+            help="A model file, a built-in name, or a job log, to which a model is fitted.",
+            autocompletion=completion.subjects,
+        ),
+    ] = "five-class-exponential",
+    changes: SetOption = None,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Where to listen; 0 is any free port.")] = 0,
+    host: Annotated[
+        str, typer.Option("--host", metavar="ADDRESS", help="Listen on another address of this machine: others see it.")
+    ] = "127.0.0.1",
+) -> None:
+    """A live page: change the cluster, and every number follows, with its interval."""
+    from loynes.cli.exploring import explore as begin
+
+    begin(subject, changes or (), browser=browser, port=port, host=host)
 
 
 @app.command(

@@ -108,8 +108,8 @@ def _first_paragraph(doc: str | None) -> str:
 
 # The order in which help shows commands: from the first look at a model to what is left to do with a result.
 ORDER = ("init", "models", "check", "stability", "evaluate", "exact", "certify", "simulate", "policies", "advise",
-         "compare", "sweep", "plan", "sensitivity", "replay", "eta", "fit", "sample", "report", "resume", "reproduce",
-         "schema")  # fmt: skip
+         "compare", "sweep", "plan", "sensitivity", "replay", "eta", "fit", "sample", "report", "explore", "resume",
+         "reproduce", "schema")  # fmt: skip
 
 
 def _place(name: str) -> tuple[int, str]:
