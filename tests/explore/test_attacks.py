@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -19,9 +18,9 @@ EVIL = "<script>alert(1)</script>"
 
 
 @pytest.fixture
-def client() -> Iterator[TestClient]:
+def client() -> TestClient:
     # Without its lifespan: no worker is started, and nothing that is refused may need one.
-    yield TestClient(app_of(STATE, TOKEN, frozenset({HOST})), base_url=f"http://{HOST}")
+    return TestClient(app_of(STATE, TOKEN, frozenset({HOST})), base_url=f"http://{HOST}")
 
 
 def post(client: TestClient, path: str, body: Any, **headers: str) -> Any:
