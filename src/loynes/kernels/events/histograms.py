@@ -65,7 +65,7 @@ class Gathered:
     def add(self, job_class: Ints, bins: Ints) -> None:
         self._new.append(job_class * BINS + bins)
         if sum(map(len, self._new)) >= max(AT_ONCE, len(self._counted.place)):
-            self.timesed()
+            self.counted()
 
     def counted(self) -> Histograms:
         """All there is so far."""
