@@ -41,10 +41,10 @@ def test_written_down_or_counted_in_place(horizon: float | None, monkeypatch: py
         assert (one.observations.sums == other.observations.sums).all()
         for name in ("waits", "responses"):
             found, expected = getattr(one, name), getattr(other, name)
-            assert found.counts.dtype == expected.counts.dtype
+            assert found.times.dtype == expected.times.dtype
             assert (found.place == expected.place).all()
-            assert (found.counts == expected.counts).all()
-            assert found.counts.sum() == one.observed == one.observations.ended
+            assert (found.times == expected.times).all()
+            assert found.times.sum() == one.observed == one.observations.ended
 
 
 def test_journalled_and_read_back() -> None:

@@ -140,8 +140,8 @@ class Events(ModelTask):
             for r, kept in zip(records, rows, strict=True)
         ]
         for name in HISTOGRAMS:
-            place, count = zip(*(getattr(record, name) for record in records), strict=True)
-            arrays |= {f"{name}_place": np.concatenate(place), f"{name}_count": np.concatenate(count)}
+            place, times = zip(*(getattr(record, name) for record in records), strict=True)
+            arrays |= {f"{name}_place": np.concatenate(place), f"{name}_times": np.concatenate(times)}
         return arrays | {
             "moments": np.array([record.moments for record in records]),
             "numbers": np.array(numbers, np.int64),

@@ -25,7 +25,7 @@ class Histograms(NamedTuple):
     """How often which bin of which class was hit, in ascending order of `place`."""
 
     place: Ints  # class * BINS + bin
-    counts: NDArray[np.uint32]
+    times: NDArray[np.uint32]
 
     @classmethod
     def of(cls, bins: NDArray[np.uint32]) -> Self:
@@ -37,7 +37,7 @@ class Histograms(NamedTuple):
         """[bin], of the classes first .. last - 1 together."""
         begin, end = np.searchsorted(self.place, (first * BINS, last * BINS))
         found = np.zeros(BINS, np.uint64)
-        np.add.at(found, self.place[begin:end] % BINS, self.counts[begin:end].astype(np.uint64))
+        np.add.at(found, self.place[begin:end] % BINS, self.times[begin:end].astype(np.uint64))
         return found
 
     def and_hits(self, place: Ints) -> Histograms:
@@ -45,7 +45,7 @@ class Histograms(NamedTuple):
         new, hits = np.unique(place, return_counts=True)
         every, where = np.unique(np.concatenate([self.place, new]), return_inverse=True)
         count = np.zeros(len(every), np.uint32)
-        count[where[: len(self.place)]] = self.counts
+        count[where[: len(self.place)]] = self.times
         count[where[len(self.place) :]] += hits.astype(np.uint32)
         return Histograms(every, count)
 
