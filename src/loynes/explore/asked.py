@@ -60,7 +60,8 @@ def steps_of(state: State, also: tuple[Also, ...]) -> Iterator[Step | LoynesErro
             yield Step("policy", policy, Evaluate.of(model, policy=policy, precision=BESIDE, **shared))
     if "sweep" in also:
         for load_ in LOADS:
-            yield Step("point", "", Evaluate.of(model, load=load_, precision=2 * BESIDE, policy=state.policy))
+            of = {"load": load_, "precision": 2 * BESIDE, "seed": state.seed}
+            yield Step("point", "", Evaluate.of(model, policy=state.policy, **of))
 
 
 def what_ifs(model: Model, rate: float) -> Iterator[tuple[str, Model, float]]:
