@@ -31,7 +31,7 @@ from loynes.kernels.reference import BLOCK
 from loynes.kernels.tally import BINS, new_tally
 from loynes.model import Model, builtin_names, load
 from loynes.threshold.controls import Mix
-from rates import RATES, forward_rate, two_kinds
+from rates import RATES, forward_run, two_kinds
 
 SIZES = (8, 20, 32, 64, 96, 128, 192, 256, 512, 1024, 2048, 4096)
 WANTED = {"five-class-exponential": 120e9, "one-or-all": 20e9, "borg-cell-b": 4e9}
@@ -167,6 +167,12 @@ def check() -> None:
             sys.exit(1)
 
 
+def core_rate(model: Model, rate: float) -> float:
+    """Jobs a second of one core."""
+    jobs, took = forward_run(model, rate, 1, seconds=1.0)
+    return jobs / took.wall
+
+
 def giga(rate: float) -> str:
     return f"{rate / 1e9:.3g} G"
 
@@ -179,7 +185,7 @@ def kernels(with_cpu: bool) -> None:
     print("| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for name, rate in RATES.items():
         model = load(name)
-        core = forward_rate(model, rate, 1, seconds=1.0) if with_cpu else float("nan")
+        core = core_rate(model, rate) if with_cpu else float("nan")
         for bits in (32, 64):
             shape = compiled.shape_of(job_table(model, rate), bits=bits)
             pair = compiled.shape_of(job_table(model, rate), bits=bits, chains=2)
@@ -208,7 +214,7 @@ def kinds() -> None:
         ("cpu-memory-mix", load("cpu-memory-mix")),
     ):
         rate = 0.5 * model.ideal
-        core = forward_rate(model, rate, 1, seconds=1.0)
+        core = core_rate(model, rate)
         for bits in (32, 64):
             table = job_table(model, rate)
             shape, pair = compiled.shape_of(table, bits=bits), compiled.shape_of(table, bits=bits, chains=2)
@@ -243,7 +249,7 @@ def limits() -> tuple[float, float, float]:
 def forms() -> None:
     """Rates of all forms that can hold a model, by size: what shape_of decides by."""
     kinds = ("five classes", "one or all")
-    print("\n| servers | " + " | ".join(f"{kind}: thread / warp / wide | chosen" for kind in kinds) + " |")
+    print("\n| servers | " + " | ".join(f"{kind}: thread / warp / front | chosen" for kind in kinds) + " |")
     print("| ---: |" + " ---: | --- |" * len(kinds))
     for s in SIZES:
         cells = []
@@ -251,7 +257,7 @@ def forms() -> None:
             model = build(s, mixes(s)[kind])
             rate = 0.5 * model.ideal
             found = []
-            for form in (compiled.THREAD, compiled.WARP, compiled.WIDE):
+            for form in (compiled.THREAD, compiled.WARP, compiled.FRONT):
                 shape = compiled.shape_of(job_table(model, rate), form=form)
                 if (form == compiled.THREAD and s > 128) or (form == compiled.WARP and s > 4096):
                     found.append("-")
@@ -262,29 +268,37 @@ def forms() -> None:
 
 
 # What was compared to settle how a shape is compiled.
-VARIANTS = (
-    ("five-class-exponential", {}),
-    ("five-class-exponential", {"group": 3}),
-    ("five-class-exponential", {"group": 9}),
-    ("five-class-exponential", {"threads": 256}),
-    ("five-class-exponential", {"threads": 640}),
-    ("one-or-all", {}),
-    ("one-or-all", {"group": 4}),
-    ("one-or-all", {"group": 16}),
-    ("borg-cell-b", {}),
-    ("borg-cell-b", {"segments": 3}),
-    ("borg-cell-b", {"least_blocks": 1}),
+VARIANTS: tuple[tuple[str, int | None, dict[str, int]], ...] = (
+    ("five-class-exponential", None, {}),
+    ("five-class-exponential", None, {"group": 1}),
+    ("five-class-exponential", None, {"group": 3}),
+    ("five-class-exponential", None, {"group": 9}),
+    ("five-class-exponential", None, {"threads": 256}),
+    ("five-class-exponential", None, {"threads": 640}),
+    ("five-class-exponential", None, {"threads": 128, "least_blocks": 5}),
+    ("five-class-exponential", None, {"threads": 128, "least_blocks": 6, "group": 3}),
+    ("one-or-all", compiled.WARP, {}),
+    ("one-or-all", compiled.FRONT, {}),
+    ("one-or-all", compiled.FRONT, {"group": 4}),
+    ("one-or-all", compiled.FRONT, {"group": 16}),
+    ("one-or-all", compiled.FRONT, {"least_blocks": 12}),
+    ("one-or-all", compiled.FRONT, {"threads": 64}),
+    ("borg-cell-b", compiled.WARP, {}),
+    ("borg-cell-b", compiled.FRONT, {}),
+    ("borg-cell-b", compiled.FRONT, {"group": 1}),
+    ("borg-cell-b", compiled.FRONT, {"threads": 64}),
+    ("borg-cell-b", compiled.FRONT, {"threads": 32}),
 )
 
 
 def variants() -> None:
     print("\n| model | variant | registers | forward |")
     print("| --- | --- | ---: | ---: |")
-    for name, changes in VARIANTS:
+    for name, form, changes in VARIANTS:
         model = load(name)
-        shape = replace(compiled.shape_of(job_table(model, 1.0)), **changes)
+        shape = replace(compiled.shape_of(job_table(model, 1.0), form=form), **changes)
         rate, kernel = forward(model, RATES[name], shape)
-        said = ", ".join(f"{key} {value}" for key, value in changes.items()) or "as chosen"
+        said = ", ".join([compiled.FORMS[shape.form], *(f"{key} {value}" for key, value in changes.items())])
         print(f"| {name} | {said} | {kernel.registers}, {kernel.spilled} spilled | {giga(rate)} |", flush=True)
 
 

@@ -31,7 +31,7 @@ from loynes.threshold.controls import Mix
 from support import LAWS, empty_chains, flat_piles, pairs_up_to, unsampled
 
 PLAIN = [name for name in builtin_names() if load(name).plain]
-THREAD, WARP, WIDE = compiled.THREAD, compiled.WARP, compiled.WIDE
+THREAD, WARP, FRONT = compiled.THREAD, compiled.WARP, compiled.FRONT
 gpu = pytest.mark.skipif(missing() is not None, reason="no GPU")
 compiler = pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc")
 
@@ -67,7 +67,7 @@ def tables(servers: int, needs: list[int]) -> JobTable:
 def forms(table: JobTable, bits: int, chains: int = 1) -> list[int]:
     """The forms that can hold a model."""
     each = chains * table.servers
-    found = [WIDE]
+    found = [FRONT]
     if each <= compiled.MOST_IN_THREAD[bits]:
         found.append(THREAD)
     if each <= compiled.MOST_IN_WARP[bits]:
@@ -79,7 +79,7 @@ def forms(table: JobTable, bits: int, chains: int = 1) -> list[int]:
 @pytest.mark.parametrize("kernel", ["forward", "pile", "backward", "sandwich", "given"])
 @pytest.mark.parametrize(
     ("name", "form"),
-    [("five-class-pareto", THREAD), ("one-or-all", WARP), ("one-or-all", WIDE), ("cpu-gpu-mix", compiled.WIDE_KINDS)],
+    [("five-class-pareto", THREAD), ("one-or-all", WARP), ("one-or-all", FRONT), ("cpu-gpu-mix", compiled.FRONT_KINDS)],
 )
 def test_sources_compile(kernel: str, name: str, form: int, tmp_path: Path) -> None:
     bits, chains = (32, 2) if kernel == "sandwich" else (64, 1)
@@ -106,7 +106,7 @@ def test_form_by_size() -> None:
             "classes": [{"need": n, "probability": 1 / 100, "service": LAWS["uniform"]} for n in range(1, 101)],
         }
     )
-    assert compiled.shape_of(job_table(many, 1.0)).form == WIDE
+    assert compiled.shape_of(job_table(many, 1.0)).form == FRONT
 
 
 def test_without_a_gpu() -> None:

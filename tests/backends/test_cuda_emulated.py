@@ -40,14 +40,14 @@ CASES = {
     "thread": (model_of(9, 1, 2, 5, 9), compiled.THREAD),
     "warp": (model_of(70, 1, 3, 33, 70), compiled.WARP),
     "warp in segments": (model_of(600, 1, 19, 300), compiled.WARP),
-    "wide": (model_of(70, 1, 3, 33, 70), compiled.WIDE),
+    "front": (model_of(70, 1, 3, 33, 70), compiled.FRONT),
     "kinds, thread": (model_of(*TWO), compiled.THREAD_KINDS),
-    "kinds, wide": (model_of(*TWO), compiled.WIDE_KINDS),
+    "kinds, front": (model_of(*TWO), compiled.FRONT_KINDS),
     "kinds, thread, reserving": (model_of(*TWO, discipline="reserving"), compiled.THREAD_KINDS),
-    "kinds, wide, reserving": (model_of(*TWO, discipline="reserving"), compiled.WIDE_KINDS),
-    "three kinds, wide": (
+    "kinds, front, reserving": (model_of(*TWO, discipline="reserving"), compiled.FRONT_KINDS),
+    "three kinds, front": (
         model_of({"a": 40, "b": 33, "c": 2}, {"a": 1, "b": 32}, {"a": 40}, {"b": 3, "c": 2}),
-        compiled.WIDE_KINDS,
+        compiled.FRONT_KINDS,
     ),
 }
 
@@ -132,7 +132,7 @@ def test_samples(engine: tuple[Model, cuda.CudaEngine]) -> None:
 
 
 @pytest.mark.parametrize(
-    "engine", [("thread", 32), ("warp", 32), ("kinds, thread", 32), ("kinds, wide", 32)], indirect=True
+    "engine", [("thread", 32), ("warp", 32), ("kinds, thread", 32), ("kinds, front", 32)], indirect=True
 )
 def test_floats_stay_close(engine: tuple[Model, cuda.CudaEngine]) -> None:
     model, gpu = engine

@@ -132,6 +132,22 @@ template <class T> T __shfl_up_sync(unsigned, T value, unsigned by) {
     const unsigned own = threadIdx.x & 31;
     return shown_by(value, own >= by ? own - by : own);
 }
+template <class T> T __shfl_down_sync(unsigned, T value, unsigned by) {
+    const unsigned own = threadIdx.x & 31;
+    return shown_by(value, own + by < 32 ? own + by : own);
+}
+inline int __popc(unsigned x) { return __builtin_popcount(x); }
+inline unsigned __reduce_or_sync(unsigned, unsigned value) {
+    std::memcpy(warp->shown[threadIdx.x & 31], &value, sizeof value);
+    warp->meet();
+    unsigned all = 0, other;
+    for (int lane = 0; lane < 32; ++lane) {
+        std::memcpy(&other, warp->shown[lane], sizeof other);
+        all |= other;
+    }
+    warp->meet();
+    return all;
+}
 inline unsigned __ballot_sync(unsigned, bool here) {
     unsigned char bit = here;
     std::memcpy(warp->shown[threadIdx.x & 31], &bit, 1);

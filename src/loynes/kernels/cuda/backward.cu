@@ -17,10 +17,10 @@ backward(unsigned stream, unsigned first_replica, Index initial, int confirmatio
             state.fill(0);
         }
         Real now = 0;
-        jobs.each(first_replica + (unsigned)slot.sample, slot.first, [&](const Job &job) ALWAYS_INLINE {
-            state.step(job.need, now, job.service);
+        jobs.each(first_replica + (unsigned)slot.sample, slot.first, [&](const Job &job, bool prepared) ALWAYS_INLINE {
+            state.step(job.need, now, job.service, prepared);
             now += job.gap;
-        });
+        }, state);
         state.rebase(now);
         slot.first += BLOCK;
         if (slot.first < 0) continue;

@@ -28,14 +28,16 @@ KERNELS = {"forward": "forward", "pile": "pile", "backward": "backward", "sandwi
 # No contraction to FMA and no fast-math: the same bits as the CPU.
 OPTIONS = ("--std=c++17", "--fmad=false")
 
-THREAD, WARP, WIDE, THREAD_KINDS, WIDE_KINDS = range(5)
+THREAD, WARP, FRONT, THREAD_KINDS, FRONT_KINDS = range(5)
+FORMS = ("thread", "warp", "front", "thread", "front")  # as people read them
 
 # What the sources share with Python, each said once, there: see `literal` for how numbers are handed over.
 SHARED: dict[str, int | float] = {
     "FORM_THREAD": THREAD,
     "FORM_WARP": WARP,
-    "FORM_WIDE": WIDE,
+    "FORM_FRONT": FRONT,
     "FORM_THREAD_KINDS": THREAD_KINDS,
+    "FORM_FRONT_KINDS": FRONT_KINDS,
     "BLOCK": BLOCK,
     "BIN_BITS": tally.BITS,
     "LOWEST_OCTAVE": tally.LOWEST_OCTAVE,
@@ -132,7 +134,8 @@ class Shape:
         if self.form == THREAD:
             return self.chains * (self.servers + max(self.class_need)) * self.threads * item
         jobs = self.threads * (2 * item + 8)
-        return jobs if self.form == WARP else self.chains * self.servers * (self.threads // 32) * item + jobs
+        rows = 0 if self.form == WARP else sum(-(-units // 32) for units in self.units or (self.servers,))
+        return self.chains * rows * self.threads * item + jobs
 
     @property
     def kind_of_class(self) -> list[int]:
@@ -144,7 +147,7 @@ class Shape:
     def header(self) -> str:
         """The constants that the sources expect."""
         needs = sorted(self.by_odds)
-        small = self.chains * len(needs) * self.segments * self.entries <= SMALL
+        small = self.form != FRONT and self.chains * len(needs) * self.segments * self.entries <= SMALL
         constants = {
             "BITS": self.bits,
             "FORM": self.form,
@@ -159,7 +162,7 @@ class Shape:
             "LARGEST_NEED": needs[-1],
             "SIMPLE": int(self.simple),
             "SATURATED": int(self.saturated),
-            "KIND_IS_NEED": int(self.form in (THREAD, WIDE)),
+            "KIND_IS_NEED": int(self.form in (THREAD, FRONT)),
             "THREADS": self.threads,
             "SEGMENTS": self.segments,
             "ENTRIES": self.entries,
@@ -209,11 +212,13 @@ def shape_of(table: JobTable, blockers: int = 0, *, bits: int = 32, chains: int 
         elif s * chains <= MOST_IN_WARP[bits] and len(distinct) * chains * s <= 32 * MOST_UNROLLED:
             form = WARP
         else:
-            form = WIDE
+            form = FRONT
     threads, least_blocks, group = 128, 1, 1
     each = -(-s // 32)
     segments = 4 if each >= 32 else 2 if each >= 16 else 1
-    if form == WIDE:
+    if form == FRONT:
+        if odds.max() >= FREQUENT and 8 * by_odds[0] <= 32:
+            group = 8 if odds.max() >= 0.95 else 4
         while threads > 32 and chains * s * threads // 32 * bits // 8 > MOST_SHARED // 4:
             threads //= 2
     if form == THREAD:
@@ -250,9 +255,9 @@ def _shape_of_kinds(table: JobTable, blockers: int, bits: int, chains: int, form
     distinct = np.unique(np.hstack([table.need[:, None], table.demand]), axis=0)[:, 1:]
     rows = table.servers + int(np.sum(np.max(table.demand, axis=0)))
     if form is None:
-        form = THREAD_KINDS if table.servers * chains <= MOST_IN_THREAD[bits] else WIDE_KINDS
+        form = THREAD_KINDS if table.servers * chains <= MOST_IN_THREAD[bits] else FRONT_KINDS
     threads = 128
-    if form == WIDE_KINDS:
+    if form == FRONT_KINDS:
         while threads > 32 and chains * table.servers * threads // 32 * bits // 8 > MOST_SHARED // 4:
             threads //= 2
     while form == THREAD_KINDS and threads < 512 and chains * rows * 2 * threads * bits // 8 <= MOST_SHARED // 3:

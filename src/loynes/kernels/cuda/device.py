@@ -47,7 +47,8 @@ def cupy() -> ModuleType:
 
 @lru_cache(maxsize=64)
 def _module(shape: Shape, kernel: str, device: int) -> Any:
-    options = [*OPTIONS, f"-I{SOURCES}"]
+    # Lambdas with `auto` in them are for the device, too, like all there is in these sources.
+    options = [*OPTIONS, "--device-as-default-execution-space", f"-I{SOURCES}"]
     if cupy().cuda.Device(device).attributes["SingleToDoublePrecisionPerfRatio"] > SLOW_DOUBLES:
         options.append("-DDOUBLES_ARE_SLOW")
     return cupy().RawModule(code=shape.source(kernel), options=tuple(options), backend="nvrtc")

@@ -31,7 +31,7 @@ struct Tally {
 };
 
 template <int K = 0> __device__ __forceinline__ void look(const State &state, const Tally &tally, Index row, Real kept) {
-#if FORM == FORM_WIDE
+#if FORM == FORM_FRONT
     for (int k = lane(); k < NEEDS; k += 32) tally.note(row, k, state.at(far_table.needs[k]));
 #else
 #if KINDS == 1
@@ -68,10 +68,10 @@ forward(unsigned stream, const unsigned *replicas, Index begin, Index end, int r
             add_losses(state, looked, lost);
         }
         Real now = 0;
-        jobs.each(replica, first, [&](const Job &job) ALWAYS_INLINE {
-            state.step(job.need, now, job.service);
+        jobs.each(replica, first, [&](const Job &job, bool prepared) ALWAYS_INLINE {
+            state.step(job.need, now, job.service, prepared);
             now += job.gap;
-        });
+        }, state);
         state.rebase(now);
     }
     state.get(W + row * SERVERS);

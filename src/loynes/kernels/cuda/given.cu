@@ -12,7 +12,9 @@ given(int blocks, const int *need, const int *kind, const Real *service, const R
     for (int block = 0; block < blocks; ++block) {
         Real now = 0;
         for (int j = block * BLOCK; j < (block + 1) * BLOCK; ++j) {
-#if KINDS > 1
+#if FORM == FORM_FRONT || FORM == FORM_FRONT_KINDS
+            const Real least = state.start(kind[j], now);
+#elif KINDS > 1
             state.get(W);
             __syncwarp(__activemask());
             Real least = STRICT ? state.floor : Real(0);
@@ -30,7 +32,7 @@ given(int blocks, const int *need, const int *kind, const Real *service, const R
             const Real least = state.at(need[j]);
 #endif
             if (lane() == 0) wait[j] = greater(now, least) - now;
-            state.step(kind[j], now, service[j]);
+            state.step(kind[j], now, service[j], false);
             now += gap[j];
         }
         state.rebase(now);

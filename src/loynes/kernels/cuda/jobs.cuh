@@ -35,15 +35,23 @@ struct Job {
 
 constexpr int FEW_CLASSES = 8;
 
-// The means of a few classes, kept in registers: constant memory would be read anew for every job.
-struct Means {
-    Mean gap, service[CLASSES <= FEW_CLASSES ? CLASSES : 1];
+// What a job's class says of it, where services are exponential and classes few: in shared memory, where lanes read at
+// different places at once. Choosing among registers would take three instructions a class.
+struct __align__(4 * sizeof(Mean) / sizeof(float)) OfClass {
+    Mean mean;
+    int need;
+};
+__shared__ OfClass of_class[CLASSES <= FEW_CLASSES ? CLASSES : 1];
 
+struct Means {
+    Mean gap;
+
+    // Every thread writes what it will read; all write the same.
     __device__ __forceinline__ void load() {
         gap = far_table.gap_mean;
         if (CLASSES <= FEW_CLASSES)
-#pragma unroll
-            for (int k = 0; k < CLASSES; ++k) service[k] = far_table.p[k];
+            for (int k = 0; k < CLASSES; ++k)
+                of_class[k] = {(Mean)far_table.p[k], KIND_IS_NEED ? far_table.need[k] : far_table.kind[k]};
     }
 };
 
@@ -134,16 +142,9 @@ __device__ __forceinline__ Job draw(const Means &means, unsigned stream, unsigne
 #else
     job.gap = SATURATED ? 0.0f : short_exponential(word.y, means.gap);
     if (SIMPLE && CLASSES <= FEW_CLASSES) {
-        Mean mean = means.service[0];
-        job.need = KIND_IS_NEED ? NEED_OF_CLASS[0] : KIND_OF_CLASS[0];
-#pragma unroll
-        for (int k = 1; k < CLASSES; ++k) {
-            if (word.x >= table.cut[k - 1]) {
-                mean = means.service[k];
-                job.need = KIND_IS_NEED ? NEED_OF_CLASS[k] : KIND_OF_CLASS[k];
-            }
-        }
-        job.service = long_exponential(word.z, word.w, mean);
+        const OfClass drawn = of_class[job.job_class];
+        job.need = drawn.need;
+        job.service = long_exponential(word.z, word.w, drawn.mean);
     } else {
         job.need = KIND_IS_NEED ? far_table.need[job.job_class] : far_table.kind[job.job_class];
         if (SIMPLE)

@@ -71,12 +71,12 @@ pile(unsigned stream, unsigned first_replica, Index begin, Index end, int rows, 
     bool flat = false;
     for (Index first = begin; regenerate ? !flat : first < end; first += BLOCK) {
         if (!regenerate) add_losses(state, looked, lost);
-        jobs.each(replica, first, [&](const Job &job) ALWAYS_INLINE {
+        jobs.each(replica, first, [&](const Job &job, bool prepared) ALWAYS_INLINE {
             if (flat) return;
-            state.step(job.need, 0, job.service);
+            state.step(job.need, 0, job.service, prepared);
             counts.add(job, of_class, waits_for);
             if (regenerate) flat = far_table.need[job.job_class] == SERVERS;
-        });
+        }, state);
         height += state.lower();
     }
     state.get(H + row * SERVERS);

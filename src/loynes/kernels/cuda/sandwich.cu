@@ -5,11 +5,11 @@
 __device__ __forceinline__ bool together(const Jobs &jobs, unsigned replica, Index first, State &low, State &high,
                                          bool apart) {
     Real now = 0;
-    jobs.each(replica, first, [&](const Job &job) ALWAYS_INLINE {
-        low.step(job.need, now, job.service);
-        if (apart) high.step(job.need, now, job.service);
+    jobs.each(replica, first, [&](const Job &job, bool prepared) ALWAYS_INLINE {
+        low.step(job.need, now, job.service, prepared);
+        if (apart) high.step(job.need, now, job.service, prepared);
         now += job.gap;
-    });
+    }, low, high);
     low.rebase(now);
     if (apart) {
         high.rebase(now);

@@ -4,12 +4,12 @@
 #include "thread.cuh"
 #elif FORM == FORM_WARP
 #include "warp.cuh"
-#elif FORM == FORM_WIDE
-#include "wide.cuh"
+#elif FORM == FORM_FRONT
+#include "front.cuh"
 #elif FORM == FORM_THREAD_KINDS
 #include "thread_kinds.cuh"
 #else
-#include "wide_kinds.cuh"
+#include "front_kinds.cuh"
 #endif
 
 constexpr int TEAMS = THREADS / LANES;  // a block

@@ -49,7 +49,7 @@ struct State {
     __device__ __forceinline__ bool same(const State &other) const { return equals(other.W); }
 
     // One job: entry i becomes the median of W[i], v and W[i + need].
-    __device__ __forceinline__ void step(int need, Real now, Real service) {
+    __device__ __forceinline__ void step(int need, Real now, Real service, bool) {
         const Real *from = column + need * THREADS;
         const Real v = greater(now, from[-THREADS]) + service;
 #pragma unroll

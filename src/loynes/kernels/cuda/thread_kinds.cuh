@@ -55,7 +55,7 @@ struct State {
     }
     __device__ __forceinline__ bool same(const State &other) const { return equals(other.W); }
 
-    __device__ __forceinline__ void step(int job_class, Real now, Real service) {
+    __device__ __forceinline__ void step(int job_class, Real now, Real service, bool) {
         const Real before = STRICT ? greater(now, floor) : now;
         Real start = before;
         int need[KINDS];

@@ -122,7 +122,11 @@ struct State {
         }
     }
 
-    __device__ __forceinline__ void step(int kind, Real now, Real service) { step_of<0>(kind, now, service); }
+    __device__ __forceinline__ void prepare(int) {}
+
+    __device__ __forceinline__ void step(int kind, Real now, Real service, bool) {
+        step_of<0>(kind, now, service);
+    }
 
     __device__ __forceinline__ void rebase(Real now) {
         each([&](Real &w, int) { w = greater(Real(0), w - now); });
@@ -154,8 +158,6 @@ struct State {
                 }
             }
         }
-#pragma unroll
-        for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(ALL, sum, step);
-        return sum;
+        return total(sum);
     }
 };
