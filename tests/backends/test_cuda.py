@@ -31,7 +31,7 @@ from loynes.threshold.controls import Mix
 from support import LAWS, empty_chains, flat_piles, pairs_up_to, unsampled
 
 PLAIN = [name for name in builtin_names() if load(name).plain]
-THREAD, WARP, FRONT = compiled.THREAD, compiled.WARP, compiled.FRONT
+THREAD, WARP, FRONT, RUNS = compiled.THREAD, compiled.WARP, compiled.FRONT, compiled.RUNS
 gpu = pytest.mark.skipif(missing() is not None, reason="no GPU")
 compiler = pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc")
 
@@ -67,7 +67,7 @@ def tables(servers: int, needs: list[int]) -> JobTable:
 def forms(table: JobTable, bits: int, chains: int = 1) -> list[int]:
     """The forms that can hold a model."""
     each = chains * table.servers
-    found = [FRONT]
+    found = [FRONT, RUNS]
     if each <= compiled.MOST_IN_THREAD[bits]:
         found.append(THREAD)
     if each <= compiled.MOST_IN_WARP[bits]:
@@ -79,7 +79,7 @@ def forms(table: JobTable, bits: int, chains: int = 1) -> list[int]:
 @pytest.mark.parametrize("kernel", ["forward", "pile", "backward", "sandwich", "given"])
 @pytest.mark.parametrize(
     ("name", "form"),
-    [("five-class-pareto", THREAD), ("one-or-all", WARP), ("one-or-all", FRONT), ("cpu-gpu-mix", compiled.FRONT_KINDS)],
+    [("five-class-pareto", THREAD), ("one-or-all", WARP), ("one-or-all", FRONT), ("cpu-gpu-mix", compiled.RUNS)],
 )
 def test_sources_compile(kernel: str, name: str, form: int, tmp_path: Path) -> None:
     bits, chains = (32, 2) if kernel == "sandwich" else (64, 1)
@@ -232,7 +232,8 @@ def test_given_jobs(servers: int, needs: list[int], bits: int) -> None:
     need = rng.choice(needs, blocks * BLOCK)
     service = rng.exponential(1.0, blocks * BLOCK).astype(real)
     gap = rng.exponential(1.2 * float(np.mean(need)) / servers, blocks * BLOCK).astype(real)
-    start = np.sort(rng.exponential(1.0, servers)).astype(real)
+    # Runs as long as the least need, but for the first: as jobs make them.
+    start = np.repeat(np.sort(rng.exponential(1.0, servers)), min(needs))[-servers:].astype(real)
     expected, waits, W = [], [], start
     for first in range(0, blocks * BLOCK, BLOCK):
         part = slice(first, first + BLOCK)
@@ -242,7 +243,8 @@ def test_given_jobs(servers: int, needs: list[int], bits: int) -> None:
     for form in forms(table, bits):
         shape = compiled.shape_of(table, bits=bits, form=form)
         kernel = Kernel("given", shape, table, 0)
-        kind = np.array([shape.by_odds.index(n) for n in need]) if form == WARP else need
+        orders = {WARP: shape.by_odds, RUNS: tuple(needs)}
+        kind = np.array([orders[form].index(n) for n in need]) if form in orders else need
         trajectory, wait = cp.zeros((blocks, servers), real), cp.zeros(blocks * BLOCK, real)
         kernel(
             1, np.int32(blocks), cp.asarray(need.astype(np.int32)), cp.asarray(kind.astype(np.int32)),

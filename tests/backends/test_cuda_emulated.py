@@ -42,12 +42,13 @@ CASES = {
     "warp in segments": (model_of(600, 1, 19, 300), compiled.WARP),
     "front": (model_of(70, 1, 3, 33, 70), compiled.FRONT),
     "kinds, thread": (model_of(*TWO), compiled.THREAD_KINDS),
-    "kinds, front": (model_of(*TWO), compiled.FRONT_KINDS),
+    "runs": (model_of(70, 1, 3, 33, 70), compiled.RUNS),
+    "kinds, runs": (model_of(*TWO), compiled.RUNS),
     "kinds, thread, reserving": (model_of(*TWO, discipline="reserving"), compiled.THREAD_KINDS),
-    "kinds, front, reserving": (model_of(*TWO, discipline="reserving"), compiled.FRONT_KINDS),
-    "three kinds, front": (
+    "kinds, runs, reserving": (model_of(*TWO, discipline="reserving"), compiled.RUNS),
+    "three kinds, runs": (
         model_of({"a": 40, "b": 33, "c": 2}, {"a": 1, "b": 32}, {"a": 40}, {"b": 3, "c": 2}),
-        compiled.FRONT_KINDS,
+        compiled.RUNS,
     ),
 }
 
@@ -132,7 +133,7 @@ def test_samples(engine: tuple[Model, cuda.CudaEngine]) -> None:
 
 
 @pytest.mark.parametrize(
-    "engine", [("thread", 32), ("warp", 32), ("kinds, thread", 32), ("kinds, front", 32)], indirect=True
+    "engine", [("thread", 32), ("warp", 32), ("kinds, thread", 32), ("kinds, runs", 32)], indirect=True
 )
 def test_floats_stay_close(engine: tuple[Model, cuda.CudaEngine]) -> None:
     model, gpu = engine

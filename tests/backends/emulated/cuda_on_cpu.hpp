@@ -136,17 +136,24 @@ template <class T> T __shfl_down_sync(unsigned, T value, unsigned by) {
     const unsigned own = threadIdx.x & 31;
     return shown_by(value, own + by < 32 ? own + by : own);
 }
+inline int __ffs(unsigned x) { return __builtin_ffs((int)x); }
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
-inline unsigned __reduce_or_sync(unsigned, unsigned value) {
+template <class Join> unsigned joined(unsigned value, Join join) {
     std::memcpy(warp->shown[threadIdx.x & 31], &value, sizeof value);
     warp->meet();
     unsigned all = 0, other;
     for (int lane = 0; lane < 32; ++lane) {
         std::memcpy(&other, warp->shown[lane], sizeof other);
-        all |= other;
+        all = join(all, other);
     }
     warp->meet();
     return all;
+}
+inline unsigned __reduce_or_sync(unsigned, unsigned value) {
+    return joined(value, [](unsigned x, unsigned y) { return x | y; });
+}
+inline int __reduce_add_sync(unsigned, int value) {
+    return (int)joined((unsigned)value, [](unsigned x, unsigned y) { return x + y; });
 }
 inline unsigned __ballot_sync(unsigned, bool here) {
     unsigned char bit = here;

@@ -28,8 +28,8 @@ KERNELS = {"forward": "forward", "pile": "pile", "backward": "backward", "sandwi
 # No contraction to FMA and no fast-math: the same bits as the CPU.
 OPTIONS = ("--std=c++17", "--fmad=false")
 
-THREAD, WARP, FRONT, THREAD_KINDS, FRONT_KINDS = range(5)
-FORMS = ("thread", "warp", "front", "thread", "front")  # as people read them
+THREAD, WARP, FRONT, THREAD_KINDS, RUNS = range(5)
+FORMS = ("thread", "warp", "front", "thread", "runs")  # as people read them
 
 # What the sources share with Python, each said once, there: see `literal` for how numbers are handed over.
 SHARED: dict[str, int | float] = {
@@ -37,7 +37,7 @@ SHARED: dict[str, int | float] = {
     "FORM_WARP": WARP,
     "FORM_FRONT": FRONT,
     "FORM_THREAD_KINDS": THREAD_KINDS,
-    "FORM_FRONT_KINDS": FRONT_KINDS,
+    "FORM_RUNS": RUNS,
     "BLOCK": BLOCK,
     "BIN_BITS": tally.BITS,
     "LOWEST_OCTAVE": tally.LOWEST_OCTAVE,
@@ -134,13 +134,30 @@ class Shape:
         if self.form == THREAD:
             return self.chains * (self.servers + max(self.class_need)) * self.threads * item
         jobs = self.threads * (2 * item + 8)
-        rows = 0 if self.form == WARP else sum(-(-units // 32) for units in self.units or (self.servers,))
-        return self.chains * rows * self.threads * item + jobs
+        if self.form == WARP:
+            return jobs
+        teams = self.chains * (self.threads // 32)
+        if self.form == FRONT:
+            return teams * -(-self.servers // 32) * 32 * item + jobs
+        length = 2 if self.servers < 1 << 16 else 4
+        most = [units // least + 1 for units, least in zip(self.all_units, self.least_demand, strict=True)]
+        return teams * sum(-(-runs * (item + length) // 16) * 16 for runs in most) + jobs
+
+    @property
+    def all_units(self) -> tuple[int, ...]:
+        return self.units or (self.servers,)
+
+    @property
+    def least_demand(self) -> list[int]:
+        """Of each kind, by those that need any: the shortest run that a job makes."""
+        if not self.units:
+            return [min(self.by_odds)]
+        return [min((n for n in of_kind if n), default=units) for of_kind, units in zip(zip(*self.class_demand), self.units)]
 
     @property
     def kind_of_class(self) -> list[int]:
         """What a step is told of a job's class: the place of its need, or, with several kinds, the class itself."""
-        if self.units:
+        if self.units or self.form == RUNS:
             return list(range(len(self.class_need)))
         return [self.by_odds.index(need) for need in self.class_need]
 
@@ -176,11 +193,12 @@ class Shape:
             "NEED_OF_CLASS": self.class_need,
             "KIND_OF_CLASS": self.kind_of_class,
         }
-        if self.units:
+        if self.units or self.form == RUNS:
             lists |= {
-                "UNITS": self.units,
-                "MOST_DEMAND": np.max(self.class_demand, axis=0).tolist(),
-                "NEED_DEMAND": [n for need in self.need_demand for n in need],
+                "UNITS": self.all_units,
+                "MOST_DEMAND": np.max(self.class_demand, axis=0).tolist() if self.units else [needs[-1]],
+                "LEAST_DEMAND": self.least_demand,
+                "NEED_DEMAND": [n for need in self.need_demand for n in need] if self.units else needs,
             }
         lines = [f"#define {name} {literal(value)}" for name, value in (SHARED | constants).items()]
         lines += [
@@ -221,6 +239,8 @@ def shape_of(table: JobTable, blockers: int = 0, *, bits: int = 32, chains: int 
             group = 8 if odds.max() >= 0.95 else 4
         while threads > 32 and chains * s * threads // 32 * bits // 8 > MOST_SHARED // 4:
             threads //= 2
+    if form == RUNS:
+        threads = 64
     if form == THREAD:
         group = 7 if bits == 32 and chains * s <= 32 else 3  # divide 63, the jobs drawn while another is served
         rows = chains * (s + int(distinct[-1]))
@@ -255,11 +275,10 @@ def _shape_of_kinds(table: JobTable, blockers: int, bits: int, chains: int, form
     distinct = np.unique(np.hstack([table.need[:, None], table.demand]), axis=0)[:, 1:]
     rows = table.servers + int(np.sum(np.max(table.demand, axis=0)))
     if form is None:
-        form = THREAD_KINDS if table.servers * chains <= MOST_IN_THREAD[bits] else FRONT_KINDS
+        form = THREAD_KINDS if table.servers * chains <= MOST_IN_THREAD[bits] else RUNS
     threads = 128
-    if form == FRONT_KINDS:
-        while threads > 32 and chains * table.servers * threads // 32 * bits // 8 > MOST_SHARED // 4:
-            threads //= 2
+    if form == RUNS:
+        threads = 64
     while form == THREAD_KINDS and threads < 512 and chains * rows * 2 * threads * bits // 8 <= MOST_SHARED // 3:
         threads *= 2
     return Shape(

@@ -31,7 +31,7 @@ struct Tally {
 };
 
 template <int K = 0> __device__ __forceinline__ void look(const State &state, const Tally &tally, Index row, Real kept) {
-#if FORM == FORM_FRONT
+#if FORM == FORM_FRONT || FORM == FORM_RUNS && KINDS == 1
     for (int k = lane(); k < NEEDS; k += 32) tally.note(row, k, state.at(far_table.needs[k]));
 #else
 #if KINDS == 1

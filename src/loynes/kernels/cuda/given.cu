@@ -12,7 +12,7 @@ given(int blocks, const int *need, const int *kind, const Real *service, const R
     for (int block = 0; block < blocks; ++block) {
         Real now = 0;
         for (int j = block * BLOCK; j < (block + 1) * BLOCK; ++j) {
-#if FORM == FORM_FRONT || FORM == FORM_FRONT_KINDS
+#if FORM == FORM_FRONT || FORM == FORM_RUNS
             const Real least = state.start(kind[j], now);
 #elif KINDS > 1
             state.get(W);

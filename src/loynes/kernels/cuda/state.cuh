@@ -9,7 +9,7 @@
 #elif FORM == FORM_THREAD_KINDS
 #include "thread_kinds.cuh"
 #else
-#include "front_kinds.cuh"
+#include "runs.cuh"
 #endif
 
 constexpr int TEAMS = THREADS / LANES;  // a block
