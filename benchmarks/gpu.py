@@ -249,7 +249,7 @@ def limits() -> tuple[float, float, float]:
 def forms() -> None:
     """Rates of all forms that can hold a model, by size: what shape_of decides by."""
     kinds = ("five classes", "one or all")
-    print("\n| servers | " + " | ".join(f"{kind}: thread / warp / front | chosen" for kind in kinds) + " |")
+    print("\n| servers | " + " | ".join(f"{kind}: thread / warp / front / runs | chosen" for kind in kinds) + " |")
     print("| ---: |" + " ---: | --- |" * len(kinds))
     for s in SIZES:
         cells = []
@@ -257,7 +257,7 @@ def forms() -> None:
             model = build(s, mixes(s)[kind])
             rate = 0.5 * model.ideal
             found = []
-            for form in (compiled.THREAD, compiled.WARP, compiled.FRONT):
+            for form in (compiled.THREAD, compiled.WARP, compiled.FRONT, compiled.RUNS):
                 shape = compiled.shape_of(job_table(model, rate), form=form)
                 if (form == compiled.THREAD and s > 128) or (form == compiled.WARP and s > 4096):
                     found.append("-")
@@ -272,22 +272,23 @@ VARIANTS: tuple[tuple[str, int | None, dict[str, int]], ...] = (
     ("five-class-exponential", None, {}),
     ("five-class-exponential", None, {"group": 1}),
     ("five-class-exponential", None, {"group": 3}),
-    ("five-class-exponential", None, {"group": 9}),
     ("five-class-exponential", None, {"threads": 256}),
-    ("five-class-exponential", None, {"threads": 640}),
-    ("five-class-exponential", None, {"threads": 128, "least_blocks": 5}),
-    ("five-class-exponential", None, {"threads": 128, "least_blocks": 6, "group": 3}),
     ("one-or-all", compiled.WARP, {}),
-    ("one-or-all", compiled.FRONT, {}),
-    ("one-or-all", compiled.FRONT, {"group": 4}),
-    ("one-or-all", compiled.FRONT, {"group": 16}),
-    ("one-or-all", compiled.FRONT, {"least_blocks": 12}),
-    ("one-or-all", compiled.FRONT, {"threads": 64}),
+    ("one-or-all", compiled.FRONT, {"group": 8, "threads": 256}),
+    ("one-or-all", compiled.FRONT, {"group": 16, "threads": 128}),
+    ("one-or-all", compiled.FRONT, {"group": 16, "threads": 256}),
+    ("one-or-all", compiled.RUNS, {}),
+    ("two-class-200", compiled.WARP, {}),
+    ("two-class-200", compiled.FRONT, {}),
+    ("two-class-200", compiled.RUNS, {}),
     ("borg-cell-b", compiled.WARP, {}),
     ("borg-cell-b", compiled.FRONT, {}),
-    ("borg-cell-b", compiled.FRONT, {"group": 1}),
-    ("borg-cell-b", compiled.FRONT, {"threads": 64}),
-    ("borg-cell-b", compiled.FRONT, {"threads": 32}),
+    ("borg-cell-b", compiled.RUNS, {"threads": 64}),
+    ("borg-cell-b", compiled.RUNS, {"threads": 128}),
+    ("cpu-gpu-mix", compiled.RUNS, {}),
+    ("cpu-memory-mix", compiled.RUNS, {"threads": 32}),
+    ("cpu-memory-mix", compiled.RUNS, {"threads": 64}),
+    ("cpu-memory-mix", compiled.RUNS, {"threads": 128}),
 )
 
 
@@ -297,7 +298,7 @@ def variants() -> None:
     for name, form, changes in VARIANTS:
         model = load(name)
         shape = replace(compiled.shape_of(job_table(model, 1.0), form=form), **changes)
-        rate, kernel = forward(model, RATES[name], shape)
+        rate, kernel = forward(model, RATES.get(name, 0.5 * model.ideal), shape)
         said = ", ".join([compiled.FORMS[shape.form], *(f"{key} {value}" for key, value in changes.items())])
         print(f"| {name} | {said} | {kernel.registers}, {kernel.spilled} spilled | {giga(rate)} |", flush=True)
 

@@ -188,3 +188,27 @@ def test_exponential_times_in_float(engine: tuple[Model, cuda.CudaEngine], slow_
     exact = draw(table, 4, 0, 5, np.arange(count))
     assert off_by(out[1], exact.service) <= most
     assert off_by(out[2], exact.gap) <= most
+
+
+@pytest.mark.parametrize("engine", [("runs", 64), ("kinds, runs", 64)], indirect=True)
+def test_lists_that_grow_too_long(engine: tuple[Model, cuda.CudaEngine], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Too little room for runs is noticed, and the work done again with room for all: nothing is lost."""
+    model, gpu = engine
+    table, needs = job_table(model, 0.5 * model.ideal), needs_of(model)
+    usual, asked = compiled._most_runs, []
+
+    def few(table: JobTable, roomy: bool) -> tuple[int, ...]:
+        asked.append(roomy)
+        return usual(table, roomy) if roomy else tuple(3 for _ in table.units)
+
+    monkeypatch.setattr(compiled, "_most_runs", few)
+    found = []
+    for run in (CPU, gpu):
+        chains, pairs = empty_chains(table, needs, 2, groups=1), pairs_up_to(table, 9.0, 2)
+        run.run(Forward(table, 7, 0, np.arange(2), needs, np.zeros(2, np.int64), run is gpu), chains, 0, 4 * BLOCK)
+        run.run(Sandwich(table, 7, 0, np.arange(2)), pairs, 0, 4 * BLOCK)
+        found.append((chains.workload, *pairs))
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_array_equal(theirs, ours)
+    assert asked == [False, True, False, True]
+    assert chains.tally.looks.sum() == 2 * 4

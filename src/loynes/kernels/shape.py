@@ -33,14 +33,14 @@ def runs_cost(runs: float) -> float:
 
 def use_runs(table: JobTable) -> NDArray[np.bool_]:
     """For each kind of server, true for the run list, false for the dense vector."""
-    cheaper = [runs_cost(r) < dense_cost(int(s)) for r, s in zip(_runs(table), table.units, strict=True)]
+    cheaper = [runs_cost(r) < dense_cost(int(s)) for r, s in zip(usual_runs(table), table.units, strict=True)]
     # A run list cannot part with particular servers.
     return np.array(cheaper) & ~table.specific.any(axis=0)
 
 
 def step_cost(table: JobTable) -> float:
     """Nanoseconds a job, in the form that pays."""
-    costs = zip(_runs(table), table.units, use_runs(table), strict=True)
+    costs = zip(usual_runs(table), table.units, use_runs(table), strict=True)
     return sum(runs_cost(r) if as_runs else dense_cost(int(s)) for r, s, as_runs in costs)
 
 
@@ -49,8 +49,9 @@ def usual_jobs(jobs: float, table: JobTable, cost: float = DEAR) -> float:
     return jobs * min(1.0, cost / step_cost(table))
 
 
-def _runs(table: JobTable) -> Array:
-    """About half as many jobs as would fit are in service, and the idle servers are one more run."""
+def usual_runs(table: JobTable) -> Array:
+    """How many runs each kind's list has: about half as many jobs as would fit are in service, and the idle servers are
+    one more run."""
     probability, taken = class_probabilities(table), table.demand + table.specific
     fit = np.min(table.units / np.maximum(probability @ taken, 1e-12))
     return np.asarray(1.0 + 0.5 * fit * (probability @ (taken > 0)))

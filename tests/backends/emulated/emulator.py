@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from loynes.inputs.tables import JobTable
-from loynes.kernels.cuda.compiled import SOURCES, Shape, table_bytes
-from loynes.kernels.cuda.device import round_keys
+from loynes.kernels.cuda.compiled import RUNS, SOURCES, Shape, table_bytes
+from loynes.kernels.cuda.device import TooManyRunsError, round_keys
 
 HERE = Path(__file__).parent
 
@@ -93,6 +93,13 @@ extern "C" void go(unsigned blocks, void **arguments) {{ launch({name}, blocks, 
             assert COMPILER is not None
             subprocess.run([COMPILER, *options, str(source), "-o", str(target)], check=True)
         return target
+
+    def see_to_room(self) -> None:
+        if self.shape.form == RUNS:
+            overflowed = ctypes.c_int.in_dll(self._library, "overflowed")
+            found, overflowed.value = overflowed.value, 0
+            if found:
+                raise TooManyRunsError
 
     @property
     def resident(self) -> int:

@@ -21,6 +21,7 @@ from loynes.inputs.jobs import LARGEST, SMALLEST
 from loynes.inputs.tables import JobTable, class_probabilities
 from loynes.kernels import tally
 from loynes.kernels.reference import BLOCK
+from loynes.kernels.shape import usual_runs
 
 SOURCES = Path(__file__).parent
 KERNELS = {"forward": "forward", "pile": "pile", "backward": "backward", "sandwich": "sandwich", "perfect": "sandwich",
@@ -108,6 +109,7 @@ class Shape:
     class_demand: tuple[tuple[int, ...], ...] = ()
     need_demand: tuple[tuple[int, ...], ...] = ()  # distinct
     strict: bool = True
+    most_runs: tuple[int, ...] = ()  # of each kind that a list has room for
     chains: int = 1  # states a team runs: 2 for the sandwich
     group: int = 1  # jobs served without a branch: any (thread), or those of the most frequent need (warp)
     least_blocks: int = 1  # blocks to keep on a multiprocessor, at the price of registers
@@ -140,19 +142,11 @@ class Shape:
         if self.form == FRONT:
             return teams * -(-self.servers // 32) * 32 * item + jobs
         length = 2 if self.servers < 1 << 16 else 4
-        most = [units // least + 1 for units, least in zip(self.all_units, self.least_demand, strict=True)]
-        return teams * sum(-(-runs * (item + length) // 16) * 16 for runs in most) + jobs
+        return teams * sum(-(-runs * (item + length) // 16) * 16 for runs in self.most_runs) + jobs
 
     @property
     def all_units(self) -> tuple[int, ...]:
         return self.units or (self.servers,)
-
-    @property
-    def least_demand(self) -> list[int]:
-        """Of each kind, by those that need any: the shortest run that a job makes."""
-        if not self.units:
-            return [min(self.by_odds)]
-        return [min((n for n in of_kind if n), default=units) for of_kind, units in zip(zip(*self.class_demand), self.units)]
 
     @property
     def kind_of_class(self) -> list[int]:
@@ -197,7 +191,7 @@ class Shape:
             lists |= {
                 "UNITS": self.all_units,
                 "MOST_DEMAND": np.max(self.class_demand, axis=0).tolist() if self.units else [needs[-1]],
-                "LEAST_DEMAND": self.least_demand,
+                **({"MOST_RUNS": self.most_runs} if self.form == RUNS else {}),
                 "NEED_DEMAND": [n for need in self.need_demand for n in need] if self.units else needs,
             }
         lines = [f"#define {name} {literal(value)}" for name, value in (SHARED | constants).items()]
@@ -211,14 +205,16 @@ class Shape:
         return f'// sources {fingerprint()}\n{self.header()}#include "{KERNELS[kernel]}.cu"\n'
 
 
-def shape_of(table: JobTable, blockers: int = 0, *, bits: int = 32, chains: int = 1, form: int | None = None) -> Shape:
-    """The shape of a model, in the form that pays for it."""
+def shape_of(
+    table: JobTable, blockers: int = 0, *, bits: int = 32, chains: int = 1, form: int | None = None, roomy: bool = False
+) -> Shape:
+    """The shape of a model, in the form that pays for it; `roomy` lists have room for as many runs as there can be."""
     if table.specific.any():
         raise UsageError("backend 'cuda': has no kernels for specific or random servers; use --backend cpu")
     if table.arrivals.process != POISSON:
         raise UsageError("backend 'cuda': has kernels for Poisson arrivals only; use --backend cpu")
     if not table.plain:
-        return _shape_of_kinds(table, blockers, bits, chains, form)
+        return _shape_of_kinds(table, blockers, bits, chains, form, roomy)
     s = table.servers
     distinct, position = np.unique(table.need, return_inverse=True)
     odds = np.bincount(position, weights=class_probabilities(table))
@@ -239,8 +235,9 @@ def shape_of(table: JobTable, blockers: int = 0, *, bits: int = 32, chains: int 
             group = 8 if odds.max() >= 0.95 else 4
         while threads > 32 and chains * s * threads // 32 * bits // 8 > MOST_SHARED // 4:
             threads //= 2
+    most_runs = _most_runs(table, roomy) if form == RUNS else ()
     if form == RUNS:
-        threads = 64
+        threads = _threads_of_lists(most_runs, chains, bits)
     if form == THREAD:
         group = 7 if bits == 32 and chains * s <= 32 else 3  # divide 63, the jobs drawn while another is served
         rows = chains * (s + int(distinct[-1]))
@@ -263,22 +260,22 @@ def shape_of(table: JobTable, blockers: int = 0, *, bits: int = 32, chains: int 
         saturated=table.gap_mean == 0.0,
         threads=threads,
         segments=segments,
+        most_runs=most_runs,
         chains=chains,
         group=group,
         least_blocks=least_blocks,
     )
 
 
-def _shape_of_kinds(table: JobTable, blockers: int, bits: int, chains: int, form: int | None) -> Shape:
+def _shape_of_kinds(table: JobTable, blockers: int, bits: int, chains: int, form: int | None, roomy: bool) -> Shape:
     """The same for several kinds of servers."""
     demand = tuple(tuple(int(n) for n in row) for row in table.demand)
     distinct = np.unique(np.hstack([table.need[:, None], table.demand]), axis=0)[:, 1:]
     rows = table.servers + int(np.sum(np.max(table.demand, axis=0)))
     if form is None:
         form = THREAD_KINDS if table.servers * chains <= MOST_IN_THREAD[bits] else RUNS
-    threads = 128
-    if form == RUNS:
-        threads = 64
+    most_runs = _most_runs(table, roomy) if form == RUNS else ()
+    threads = _threads_of_lists(most_runs, chains, bits) if form == RUNS else 128
     while form == THREAD_KINDS and threads < 512 and chains * rows * 2 * threads * bits // 8 <= MOST_SHARED // 3:
         threads *= 2
     return Shape(
@@ -297,8 +294,20 @@ def _shape_of_kinds(table: JobTable, blockers: int, bits: int, chains: int, form
         class_demand=demand,
         need_demand=tuple(tuple(int(n) for n in row) for row in distinct),
         strict=table.strict,
+        most_runs=most_runs,
         chains=chains,
     )
+
+
+def _most_runs(table: JobTable, roomy: bool) -> tuple[int, ...]:
+    """Room for four times the runs that there usually are, or for as many as there can be: one for every unit."""
+    usual = [max(64.0, 4.0 * r) for r in usual_runs(table)]
+    return tuple(int(n) if roomy else int(min(n, r)) for n, r in zip(table.units, usual, strict=True))
+
+
+def _threads_of_lists(most_runs: tuple[int, ...], chains: int, bits: int) -> int:
+    """Two warps a block; one where two would not fit."""
+    return 64 if 2 * chains * sum(most_runs) * (bits // 8 + 4) < MOST_SHARED - 4096 else 32
 
 
 def table_bytes(shape: Shape, table: JobTable, grid_pointer: int, pieces_pointer: int) -> bytes:

@@ -12,10 +12,14 @@ import numpy as np
 from loynes.errors import UsageError
 from loynes.inputs.philox import ROUNDS, WEYL_0, WEYL_1
 from loynes.inputs.tables import JobTable
-from loynes.kernels.cuda.compiled import MOST_SHARED, OPTIONS, SOURCES, Shape, table_bytes
+from loynes.kernels.cuda.compiled import MOST_SHARED, OPTIONS, RUNS, SOURCES, Shape, table_bytes
 
 # Where a float operation takes less than this part of a double's time, exponential times are computed in floats alone.
 SLOW_DOUBLES = 4
+
+
+class TooManyRunsError(Exception):
+    """A list of runs had too little room: what was computed is not to be used."""
 
 
 @lru_cache(maxsize=1)
@@ -68,7 +72,7 @@ class Kernel:
         self.shape = shape
         if shape.shared > MOST_SHARED:
             raise UsageError(f"backend 'cuda': {shape.servers} servers do not fit on the GPU; use --backend cpu")
-        module = _module(shape, name, cp.cuda.Device().id)
+        self._module = module = _module(shape, name, cp.cuda.Device().id)
         self._function = module.get_function(name)
         if shape.shared > 48 << 10:
             self._function.max_dynamic_shared_size_bytes = shape.shared
@@ -76,6 +80,8 @@ class Kernel:
         pointers = [0 if a is None else a.data.ptr for a in self._arrays]
         record = np.frombuffer(table_bytes(shape, table, *pointers), np.uint8)
         keys = round_keys(seed)
+        if shape.form == RUNS:
+            module.get_global("overflowed").memset(0, 4)
         for symbol, data in (
             ("table", record),
             ("far_table", record),
@@ -83,6 +89,14 @@ class Kernel:
         ):
             place = module.get_global(symbol)
             place.copy_from_host(data.ctypes.data, data.nbytes)
+
+    def see_to_room(self) -> None:
+        """TooManyRunsError if a list had too little room in any launch since this kernel was made."""
+        if self.shape.form == RUNS:
+            found = np.zeros(1, np.int32)
+            self._module.get_global("overflowed").copy_to_host(found.ctypes.data, found.nbytes)
+            if found[0]:
+                raise TooManyRunsError
 
     @property
     def resident(self) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from loynes.errors import UsageError
 from loynes.inputs.tables import JobTable, Needs
 from loynes.kernels import engine as kinds
 from loynes.kernels.cuda.compiled import Shape, shape_of
-from loynes.kernels.cuda.device import Kernel, cupy
+from loynes.kernels.cuda.device import Kernel, TooManyRunsError, cupy
 from loynes.kernels.engine import mapped
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.tally import BINS
@@ -61,13 +62,27 @@ class CudaEngine:
         runner = RUNNERS.get(type(task))
         if runner is None:
             raise UsageError(f"backend 'cuda': does not do this ({type(task).__name__}); use --backend cpu (or auto)")
-        runner(task, state, start, stop, self.bits)
+        try:
+            runner(task, state, start, stop, Options(self.bits))
+        except TooManyRunsError:  # before anything was written into the state
+            runner(task, state, start, stop, Options(self.bits, roomy=True))
 
 
-def _forward(task: kinds.Forward, state: kinds.ForwardState, start: int, stop: int, bits: int) -> None:
+@dataclass(frozen=True)
+class Options:
+    """How kernels are compiled: numbers of so many bits, lists of runs with room for as many as there can be."""
+
+    bits: int
+    roomy: bool = False
+
+    def shape_of(self, table: JobTable, blockers: int = 0, chains: int = 1) -> Shape:
+        return shape_of(table, blockers, bits=self.bits, chains=chains, roomy=self.roomy)
+
+
+def _forward(task: kinds.Forward, state: kinds.ForwardState, start: int, stop: int, options: Options) -> None:
     cp = cupy()
     count, needs, tally = task.rows, len(task.needs.need), state.tally
-    shape = shape_of(task.table, bits=bits)
+    shape = options.shape_of(task.table)
     kernel = Kernel("forward", shape, task.table, task.seed)
     number, group = cp.asarray(task.replicas.astype(np.uint32)), cp.asarray(task.group.astype(np.int32))
     workload = cp.asarray(state.workload.astype(shape.real))
@@ -80,6 +95,7 @@ def _forward(task: kinds.Forward, state: kinds.ForwardState, start: int, stop: i
     for first, last in _launches(start, stop):
         jobs = (np.int64(first), np.int64(last), np.int32(count), np.int32(task.observe))
         kernel(count, np.uint32(task.stream), number, *jobs, *sums)
+    kernel.see_to_room()
     state.workload[...] = workload.get()
     if not task.observe:
         return
@@ -95,25 +111,30 @@ def _forward(task: kinds.Forward, state: kinds.ForwardState, start: int, stop: i
     tally.bins[...] += bins.get()
 
 
-def _pile(task: kinds.Pile, state: kinds.PileState, start: int, stop: int, bits: int) -> None:
+def _pile(task: kinds.Pile, state: kinds.PileState, start: int, stop: int, options: Options) -> None:
     if task.random:
         raise UsageError("backend 'cuda': does not assign servers at random; use --backend cpu (or auto)")
-    _piled(task, state, start, stop, bits, task.needs)
+    _piled(task, state, start, stop, options, task.needs)
 
 
-def _regeneration(task: kinds.Regeneration, state: kinds.PileState, start: int, stop: int, bits: int) -> None:
+def _regeneration(task: kinds.Regeneration, state: kinds.PileState, start: int, stop: int, options: Options) -> None:
     """All rows at once: they are few, and end soon."""
     if start == 0:
-        _piled(task, state, task.begin, task.begin + BLOCK, bits, None)
+        _piled(task, state, task.begin, task.begin + BLOCK, options, None)
 
 
 def _piled(
-    task: kinds.Pile | kinds.Regeneration, state: kinds.PileState, start: int, stop: int, bits: int, needs: Needs | None
+    task: kinds.Pile | kinds.Regeneration,
+    state: kinds.PileState,
+    start: int,
+    stop: int,
+    options: Options,
+    needs: Needs | None,
 ) -> None:
     """Piles; without needs to observe, until a job that needs all servers has left each of them flat."""
     cp = cupy()
     blockers, count = task.blockers, task.rows
-    shape = shape_of(task.table, state.heap.blocked.shape[1], bits=bits)
+    shape = options.shape_of(task.table, state.heap.blocked.shape[1])
     kernel = Kernel("pile", shape, task.table, task.seed)
     heights = cp.asarray(state.heights.astype(shape.real))
     columns = [cp.asarray(column) for column in state.heap]
@@ -123,44 +144,46 @@ def _piled(
     for first, last in _launches(start, stop):
         jobs = (np.int64(first), np.int64(last), np.int32(count), np.int32(needs is None))
         kernel(count, *numbers, *jobs, heights, looked, *blocking, *columns)
+    kernel.see_to_room()
     state.heights[...] = heights.get()
     for column, held in zip(state.heap, columns, strict=True):
         column[...] = held.get()
 
 
-def _sandwich(task: kinds.Sandwich, state: kinds.PairState, start: int, stop: int, bits: int) -> None:
+def _sandwich(task: kinds.Sandwich, state: kinds.PairState, start: int, stop: int, options: Options) -> None:
     cp = cupy()
-    shape = shape_of(task.table, bits=bits, chains=2)
+    shape = options.shape_of(task.table, chains=2)
     kernel = Kernel("sandwich", shape, task.table, task.seed)
     low, high = (cp.asarray(chain.astype(shape.real)) for chain in (state.low, state.high))
     met = cp.asarray(state.met)
     numbers = (np.uint32(task.stream), np.uint32(task.replicas[0]))
     for first, last in _launches(start, stop):
         kernel(task.rows, *numbers, np.int64(first), np.int64(last), np.int32(task.rows), low, high, met)
+    kernel.see_to_room()
     for array, held in zip(state, (low, high, met), strict=False):
         array[...] = held.get()
 
 
-def _backward(task: kinds.Backward, state: kinds.SampleState, start: int, stop: int, bits: int) -> None:
-    kernel = Kernel("backward", shape_of(task.table, bits=bits), task.table, task.seed)
-    options = (np.int64(task.initial), np.int32(task.confirmations), np.int64(task.longest))
-    _samples(kernel, task, options, state, start, stop)
+def _backward(task: kinds.Backward, state: kinds.SampleState, start: int, stop: int, options: Options) -> None:
+    kernel = Kernel("backward", options.shape_of(task.table), task.table, task.seed)
+    numbers = (np.int64(task.initial), np.int32(task.confirmations), np.int64(task.longest))
+    _samples(kernel, task, numbers, state, start, stop)
 
 
-def _perfect(task: kinds.Perfect, state: kinds.SampleState, start: int, stop: int, bits: int) -> None:
-    kernel = Kernel("perfect", shape_of(task.table, bits=bits, chains=2), task.table, task.seed)
+def _perfect(task: kinds.Perfect, state: kinds.SampleState, start: int, stop: int, options: Options) -> None:
+    kernel = Kernel("perfect", options.shape_of(task.table, chains=2), task.table, task.seed)
     # Rounded up: a ceiling may be higher than it has to be, never lower.
-    up = 1.0 if bits == 64 else 1.0 + 2.0**-22
-    options = (
+    up = 1.0 if options.bits == 64 else 1.0 + 2.0**-22
+    numbers = (
         np.int64(task.initial),
         np.int64(task.longest),
         np.float64(task.ceiling * up),
         np.float64(task.rise * up),
     )
-    _samples(kernel, task, options, state, start, stop)
+    _samples(kernel, task, numbers, state, start, stop)
 
 
-RUNNERS: dict[type[kinds.Task], Callable[[Any, Any, int, int, int], None]] = {
+RUNNERS: dict[type[kinds.Task], Callable[[Any, Any, int, int, Options], None]] = {
     kinds.Forward: _forward,
     kinds.Pile: _pile,
     kinds.Regeneration: _regeneration,
@@ -208,6 +231,7 @@ def _take_samples(kernel: Kernel, options: tuple[Any, ...], state: kinds.SampleS
         kernel(slots, *options, *limits, taken, held, unfinished, *samples)
         cp.cuda.get_current_stream().synchronize()
         blocks = _next_blocks(blocks, time.perf_counter() - began)
+    kernel.see_to_room()
     for array, sampled in zip(state, samples, strict=True):
         array[...] = sampled.get()
 

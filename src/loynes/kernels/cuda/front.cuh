@@ -28,13 +28,14 @@ struct State {
     // Between blocks, where all entries lie in shared memory.
     __device__ __forceinline__ Real at(int need) const { return W.W[need - 1]; }
 
-    __device__ __forceinline__ Real start(int need, Real now) { return greater(now, W.free_at(need, false)); }
-
     // Before GROUP jobs that need as many servers each.
     __device__ __forceinline__ void prepare(int need) { W.ready(need * GROUP); }
 
-    __device__ __forceinline__ void step(int need, Real now, Real service, bool prepared) {
-        W.take(need, greater(now, W.free_at(need, prepared)) + service);
+    // Gives when the job starts.
+    __device__ __forceinline__ Real step(int need, Real now, Real service, bool prepared) {
+        const Real start = greater(now, W.free_at(need, prepared));
+        W.take(need, start + service);
+        return start;
     }
 
     __device__ __forceinline__ void rebase(Real now) {

@@ -13,7 +13,8 @@ given(int blocks, const int *need, const int *kind, const Real *service, const R
         Real now = 0;
         for (int j = block * BLOCK; j < (block + 1) * BLOCK; ++j) {
 #if FORM == FORM_FRONT || FORM == FORM_RUNS
-            const Real least = state.start(kind[j], now);
+            const Real start = state.step(kind[j], now, service[j], false);
+            if (lane() == 0) wait[j] = start - now;
 #elif KINDS > 1
             state.get(W);
             __syncwarp(__activemask());
@@ -31,8 +32,10 @@ given(int blocks, const int *need, const int *kind, const Real *service, const R
 #else
             const Real least = state.at(need[j]);
 #endif
+#if FORM != FORM_FRONT && FORM != FORM_RUNS
             if (lane() == 0) wait[j] = greater(now, least) - now;
             state.step(kind[j], now, service[j], false);
+#endif
             now += gap[j];
         }
         state.rebase(now);

@@ -6,9 +6,9 @@
 // and puts `need` in, so the front always has as many; as long as no more than those `left` have been taken, some that
 // it started with are there, at most every run of the rest. So the smallest of the front are the smallest of all.
 //
-// Why MOST runs have room: only the first run can be what is left of a run that a job took a part of, as jobs take from
-// the first run on and what they put in is not below what they took; every other run is as long as some job's need (or
-// was put together of such).
+// MOST is a multiple of how many runs there usually are, so that many replicas fit on the chip. Should a list ever need
+// more, `overflowed` says so, the list starts anew with all units free, and what the launch computes is thrown away: the
+// engine runs it again in a form that has room for everything.
 #pragma once
 #include "warp_team.cuh"
 
@@ -16,8 +16,10 @@ constexpr int FRONT = 32;
 constexpr int GO_OUT = 24;   // runs that go out to the front at a time: it may grow by 8 before it is full
 constexpr int TOGETHER = 2;  // rows of 32 runs that are read before any is written
 
-template <int UNITS, int LEAST_NEED> struct RunList {
-    static constexpr int MOST = UNITS / LEAST_NEED + 1;
+__device__ int overflowed;
+
+template <int UNITS, int MOST_RUNS> struct RunList {
+    static constexpr int MOST = MOST_RUNS;
     static constexpr int BYTES = (MOST * (int)(sizeof(Real) + sizeof(Units)) + 15) / 16 * 16;
 
     Real *value;
@@ -184,8 +186,8 @@ template <int UNITS, int LEAST_NEED> struct RunList {
     __device__ __forceinline__ void keep(bool first, Real w, int before, int &top) {
         const unsigned kept = __ballot_sync(ALL, first);
         __syncwarp();
-        if (first) {
-            const int place = top - __popc(kept >> lane());
+        const int place = top - __popc(kept >> lane());
+        if (first && place >= 0) {
             value[place] = w;
             units[place] = (Units)before;
         }
@@ -193,13 +195,26 @@ template <int UNITS, int LEAST_NEED> struct RunList {
     }
 
     __device__ __forceinline__ void start_at(int place) {
-        begin = place;
         summed = true;
+        if (place < 0) overflow();
+        else begin = place;
         size = 0;
         left = 0;
         front = INFINITE;
         length = 0;
         __syncwarp();
+    }
+
+    // All units in one run, as lengths and as units before it.
+    __device__ __forceinline__ void overflow() {
+        __syncwarp();
+        if (lane() == 0) {
+            overflowed = 1;
+            value[MOST - 1] = 0;
+            units[MOST - 1] = summed ? 0 : (Units)UNITS;
+        }
+        __syncwarp();
+        begin = MOST - 1;
     }
 
     // From units before a run to its length.
@@ -230,6 +245,12 @@ template <int UNITS, int LEAST_NEED> struct RunList {
     // begin - size + j + rank; the rest keep their order in the places that are left, none above where they are now.
     __device__ __forceinline__ void close() {
         if (size == 0) return;
+        if (size > begin) {
+            overflow();
+            size = 0;
+            left = 0;
+            return;
+        }
         int low = begin, high = MOST;  // of the rest, those before `low` are less
         while (high > low) {
             const int middle = (low + high) >> 1;

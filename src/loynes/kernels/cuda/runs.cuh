@@ -9,7 +9,7 @@ typedef int Units;
 #endif
 #include "run_list.cuh"
 
-template <int KIND> using ListOf = RunList<UNITS[KIND], LEAST_DEMAND[KIND]>;
+template <int KIND> using ListOf = RunList<UNITS[KIND], MOST_RUNS[KIND]>;
 
 // Bytes of the lists before a kind's.
 template <int KIND> __device__ constexpr int bytes_before() {
@@ -97,13 +97,10 @@ struct State {
         return start;
     }
 
-    __device__ __forceinline__ Real start(int job_class, Real now) {
-        return start_after(FLOOR ? greater(now, floor) : now, job_class);
-    }
-
     __device__ __forceinline__ void prepare(int) {}
 
-    __device__ __forceinline__ void step(int job_class, Real now, Real service, bool) {
+    // Gives when the job starts.
+    __device__ __forceinline__ Real step(int job_class, Real now, Real service, bool) {
         const Real before = FLOOR ? greater(now, floor) : now;
         const Real start = start_after(before, job_class);
         const Real v = start + service;
@@ -114,6 +111,7 @@ struct State {
             list.take(need, v);
         });
         if (FLOOR) floor = start;
+        return start;
     }
 
     __device__ __forceinline__ void rebase(Real now) {
