@@ -14,10 +14,8 @@ NAMES = ("auto", "cpu", "cuda", "cuda:64")
 
 # Work that the CPU would do sooner, in seconds, than a GPU's first launch takes is left to it.
 WORTH_A_GPU = 5.0
-# A pair of workload vectors has to fit into a multiprocessor's shared memory. Of several kinds, a GPU passes over all
-# units at every job, and with very many of them does no better than a few cores with their run lists.
+# A pair of workload vectors has to fit into a multiprocessor's shared memory.
 MOST_ON_GPU = 28_000
-MOST_OF_SEVERAL_KINDS = 4096
 
 
 def check_backend(name: str) -> None:
@@ -53,8 +51,7 @@ def warm_up(name: str) -> None:
 
 def chosen(name: str, seconds: float, table: JobTable) -> str:
     """What `auto` stands for, where the CPU would take about so many seconds; any other name stays."""
-    most = MOST_ON_GPU if table.plain else MOST_OF_SEVERAL_KINDS
-    fits = table.servers <= most and not table.specific.any() and not table.arrivals.process
+    fits = table.servers <= MOST_ON_GPU and not table.specific.any() and not table.arrivals.process
     if name != "auto" or seconds < WORTH_A_GPU or not fits:
         return name
     from loynes.kernels.cuda.device import missing

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from loynes.arrays import Array, Ints
 from loynes.errors import UsageError
 from loynes.inputs import elementary, philox, tables
 from loynes.inputs.arrivals import POISSON
@@ -32,6 +33,9 @@ OPTIONS = ("--std=c++17", "--fmad=false")
 THREAD, WARP, FRONT, THREAD_KINDS, RUNS = range(5)
 FORMS = ("thread", "warp", "front", "thread", "runs")  # as people read them
 
+# What the front of an ordered vector holds: jobs of small needs do not go further.
+FRONT_ENTRIES = 32
+
 # What the sources share with Python, each said once, there: see `literal` for how numbers are handed over.
 SHARED: dict[str, int | float] = {
     "FORM_THREAD": THREAD,
@@ -40,6 +44,7 @@ SHARED: dict[str, int | float] = {
     "FORM_THREAD_KINDS": THREAD_KINDS,
     "FORM_RUNS": RUNS,
     "BLOCK": BLOCK,
+    "FRONT": FRONT_ENTRIES,
     "BIN_BITS": tally.BITS,
     "LOWEST_OCTAVE": tally.LOWEST_OCTAVE,
     "BINS": tally.BINS,
@@ -220,19 +225,15 @@ def shape_of(
     odds = np.bincount(position, weights=class_probabilities(table))
     by_odds = tuple(int(need) for need in distinct[np.argsort(-odds, kind="stable")])
     if form is None:
-        frequent = odds.max() >= FREQUENT
-        if s * chains <= (MOST_IN_THREAD_IF_FREQUENT if frequent else MOST_IN_THREAD)[bits]:
-            form = THREAD
-        elif s * chains <= MOST_IN_WARP[bits] and len(distinct) * chains * s <= 32 * MOST_UNROLLED:
-            form = WARP
-        else:
-            form = FRONT
+        form = _form_of(table, distinct, odds, bits, chains, roomy)
     threads, least_blocks, group = 128, 1, 1
     each = -(-s // 32)
     segments = 4 if each >= 32 else 2 if each >= 16 else 1
     if form == FRONT:
-        if odds.max() >= FREQUENT and 8 * by_odds[0] <= 32:
-            group = 8 if odds.max() >= 0.95 else 4
+        threads = 256
+        for most, likely in ((16, 0.98), (8, 0.95), (4, FREQUENT)):
+            if group == 1 and odds.max() >= likely and most * by_odds[0] <= FRONT_ENTRIES:
+                group = most
         while threads > 32 and chains * s * threads // 32 * bits // 8 > MOST_SHARED // 4:
             threads //= 2
     most_runs = _most_runs(table, roomy) if form == RUNS else ()
@@ -265,6 +266,24 @@ def shape_of(
         group=group,
         least_blocks=least_blocks,
     )
+
+
+def _form_of(table: JobTable, distinct: Ints, odds: Array, bits: int, chains: int, roomy: bool) -> int:
+    """The form that pays for one kind of servers: costs in issue slots a job, fitted to a measurement
+    (benchmarks/README.md); only which is the smallest matters."""
+    s = table.servers
+    frequent = odds.max() >= FREQUENT
+    if s * chains <= (MOST_IN_THREAD_IF_FREQUENT if frequent else MOST_IN_THREAD)[bits]:
+        return THREAD
+    small = distinct <= FRONT_ENTRIES
+    many = float(odds[~small].sum())
+    merges = float(odds[small] @ distinct[small]) / FRONT_ENTRIES + many
+    costs = {FRONT: 32.0 + 0.006 * s + merges * (60.0 + 0.6 * s) + many * 0.4 * s}
+    if s * chains <= MOST_IN_WARP[bits] and len(distinct) * chains * s <= 32 * MOST_UNROLLED:
+        costs[WARP] = 20.0 + 0.125 * s
+    if not roomy and chains * sum(_most_runs(table, False)) * (bits // 8 + 4) <= MOST_SHARED // 4:
+        costs[RUNS] = 145.0 + 0.03 * float(usual_runs(table)[0])
+    return min(costs, key=costs.__getitem__)
 
 
 def _shape_of_kinds(table: JobTable, blockers: int, bits: int, chains: int, form: int | None, roomy: bool) -> Shape:
@@ -300,9 +319,16 @@ def _shape_of_kinds(table: JobTable, blockers: int, bits: int, chains: int, form
 
 
 def _most_runs(table: JobTable, roomy: bool) -> tuple[int, ...]:
-    """Room for four times the runs that there usually are, or for as many as there can be: one for every unit."""
-    usual = [max(64.0, 4.0 * r) for r in usual_runs(table)]
-    return tuple(int(n) if roomy else int(min(n, r)) for n, r in zip(table.units, usual, strict=True))
+    """Room for eight times the runs that there usually are, or for as many as there can be.
+
+    Only the first run can be what is left of a run that a job took a part of, since jobs take from the first run on,
+    and what they put in is not below what they took; every other is at least as long as some job's need.
+    """
+    least = [min((int(n) for n in of_kind if n), default=1) for of_kind in np.transpose(table.demand)]
+    room = [int(n) // need + 2 for n, need in zip(table.units, least, strict=True)]
+    if roomy:
+        return tuple(room)
+    return tuple(min(n, int(max(128.0, 8.0 * r))) for n, r in zip(room, usual_runs(table), strict=True))
 
 
 def _threads_of_lists(most_runs: tuple[int, ...], chains: int, bits: int) -> int:

@@ -10,7 +10,6 @@
 #pragma once
 #include "warp_team.cuh"
 
-constexpr int FRONT = 32;
 constexpr int TOGETHER = 4;  // rows of 32 entries that are read before any is written
 
 // A row is 32 entries; the last is filled up with +inf.

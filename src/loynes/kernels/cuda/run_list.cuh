@@ -12,8 +12,7 @@
 #pragma once
 #include "warp_team.cuh"
 
-constexpr int FRONT = 32;
-constexpr int GO_OUT = 24;   // runs that go out to the front at a time: it may grow by 8 before it is full
+constexpr int GO_OUT = 24;  // runs that go out to the front at a time: it may grow by 8 before it is full
 constexpr int TOGETHER = 2;  // rows of 32 runs that are read before any is written
 
 __device__ int overflowed;
