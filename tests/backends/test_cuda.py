@@ -242,8 +242,7 @@ def test_given_jobs(servers: int, needs: list[int], bits: int) -> None:
     for form in forms(table, bits):
         shape = compiled.shape_of(table, bits=bits, form=form, roomy=True)
         kernel = Kernel("given", shape, table, 0)
-        orders = {WARP: shape.by_odds, RUNS: tuple(needs)}
-        kind = np.array([orders[form].index(n) for n in need]) if form in orders else need
+        kind = np.array([shape.by_odds.index(n) for n in need]) if form == WARP else need
         trajectory, wait = cp.zeros((blocks, servers), real), cp.zeros(blocks * BLOCK, real)
         kernel(
             1, np.int32(blocks), cp.asarray(need.astype(np.int32)), cp.asarray(kind.astype(np.int32)),

@@ -43,6 +43,8 @@ CASES = {
     "front": (model_of(70, 1, 3, 33, 70), compiled.FRONT),
     "kinds, thread": (model_of(*TWO), compiled.THREAD_KINDS),
     "runs": (model_of(70, 1, 3, 33, 70), compiled.RUNS),
+    "kinds, wide": (model_of(*TWO), compiled.WIDE_KINDS),
+    "kinds, wide, reserving": (model_of(*TWO, discipline="reserving"), compiled.WIDE_KINDS),
     "kinds, runs": (model_of(*TWO), compiled.RUNS),
     "kinds, thread, reserving": (model_of(*TWO, discipline="reserving"), compiled.THREAD_KINDS),
     "kinds, runs, reserving": (model_of(*TWO, discipline="reserving"), compiled.RUNS),

@@ -30,8 +30,8 @@ KERNELS = {"forward": "forward", "pile": "pile", "backward": "backward", "sandwi
 # No contraction to FMA and no fast-math: the same bits as the CPU.
 OPTIONS = ("--std=c++17", "--fmad=false")
 
-THREAD, WARP, FRONT, THREAD_KINDS, RUNS = range(5)
-FORMS = ("thread", "warp", "front", "thread", "runs")  # as people read them
+THREAD, WARP, FRONT, THREAD_KINDS, RUNS, WIDE_KINDS = range(6)
+FORMS = ("thread", "warp", "front", "thread", "runs", "wide")  # as people read them
 
 # What the front of an ordered vector holds: jobs of small needs do not go further.
 FRONT_ENTRIES = 32
@@ -43,6 +43,7 @@ SHARED: dict[str, int | float] = {
     "FORM_FRONT": FRONT,
     "FORM_THREAD_KINDS": THREAD_KINDS,
     "FORM_RUNS": RUNS,
+    "FORM_WIDE_KINDS": WIDE_KINDS,
     "BLOCK": BLOCK,
     "FRONT": FRONT_ENTRIES,
     "BIN_BITS": tally.BITS,
@@ -78,9 +79,11 @@ def literal(value: int | float) -> str:
 MOST_IN_THREAD = {32: 128, 64: 64}
 MOST_IN_THREAD_IF_FREQUENT = {32: 96, 64: 48}  # where a warp has its short path
 MOST_IN_WARP = {32: 4096, 64: 2048}
+# Of several kinds: where passing over all units at every job stops paying.
+MOST_IN_WIDE = 320
 # Code is unrolled over needs: beyond this many entries in all, the generic form is used.
 MOST_UNROLLED = 4096
-MOST_SHARED = 227 << 10
+MOST_SHARED = (227 << 10) - 256  # what is declared in the sources besides
 # From this probability on the most frequent need has a path of its own, if the code stays this small.
 FREQUENT = 0.7
 SMALL = 128
@@ -144,7 +147,7 @@ class Shape:
         if self.form == WARP:
             return jobs
         teams = self.chains * (self.threads // 32)
-        if self.form == FRONT:
+        if self.form in (FRONT, WIDE_KINDS):
             return teams * -(-self.servers // 32) * 32 * item + jobs
         length = 2 if self.servers < 1 << 16 else 4
         return teams * sum(-(-runs * (item + length) // 16) * 16 for runs in self.most_runs) + jobs
@@ -156,7 +159,7 @@ class Shape:
     @property
     def kind_of_class(self) -> list[int]:
         """What a step is told of a job's class: the place of its need, or, with several kinds, the class itself."""
-        if self.units or self.form == RUNS:
+        if self.units:
             return list(range(len(self.class_need)))
         return [self.by_odds.index(need) for need in self.class_need]
 
@@ -178,7 +181,7 @@ class Shape:
             "LARGEST_NEED": needs[-1],
             "SIMPLE": int(self.simple),
             "SATURATED": int(self.saturated),
-            "KIND_IS_NEED": int(self.form in (THREAD, FRONT)),
+            "KIND_IS_NEED": int(self.form in (THREAD, FRONT) or (self.form == RUNS and not self.units)),
             "THREADS": self.threads,
             "SEGMENTS": self.segments,
             "ENTRIES": self.entries,
@@ -292,7 +295,9 @@ def _shape_of_kinds(table: JobTable, blockers: int, bits: int, chains: int, form
     distinct = np.unique(np.hstack([table.need[:, None], table.demand]), axis=0)[:, 1:]
     rows = table.servers + int(np.sum(np.max(table.demand, axis=0)))
     if form is None:
-        form = THREAD_KINDS if table.servers * chains <= MOST_IN_THREAD[bits] else RUNS
+        form = WIDE_KINDS if table.servers <= MOST_IN_WIDE else RUNS
+        if table.servers * chains <= MOST_IN_THREAD[bits]:
+            form = THREAD_KINDS
     most_runs = _most_runs(table, roomy) if form == RUNS else ()
     threads = _threads_of_lists(most_runs, chains, bits) if form == RUNS else 128
     while form == THREAD_KINDS and threads < 512 and chains * rows * 2 * threads * bits // 8 <= MOST_SHARED // 3:
@@ -332,8 +337,9 @@ def _most_runs(table: JobTable, roomy: bool) -> tuple[int, ...]:
 
 
 def _threads_of_lists(most_runs: tuple[int, ...], chains: int, bits: int) -> int:
-    """Two warps a block; one where two would not fit."""
-    return 64 if 2 * chains * sum(most_runs) * (bits // 8 + 4) < MOST_SHARED - 4096 else 32
+    """A block's threads: as many as leave room for four blocks."""
+    bytes_of_warp = chains * sum(most_runs) * (bits // 8 + 4)
+    return next((threads for threads in (128, 64) if threads // 32 * bytes_of_warp < MOST_SHARED // 4), 32)
 
 
 def table_bytes(shape: Shape, table: JobTable, grid_pointer: int, pieces_pointer: int) -> bytes:

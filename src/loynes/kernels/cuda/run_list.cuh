@@ -137,17 +137,17 @@ template <int UNITS, int MOST_RUNS> struct RunList {
             if (left < need) return far_free_at(need);
         }
         rest = __shfl_sync(ALL, length, 0) - need;
+        const Real smallest = __shfl_sync(ALL, front, 0);
         at = 0;
-        if (rest < 0) {
-            int sum = length;
+        if (rest >= 0) return smallest;
+        int sum = length;
 #pragma unroll
-            for (int step = 1; step < 32; step *= 2) {
-                const int more = __shfl_up_sync(ALL, sum, step);
-                if (lane() >= step) sum += more;
-            }
-            at = __ffs(__ballot_sync(ALL, sum >= need)) - 1;
-            rest = __shfl_sync(ALL, sum, at) - need;
+        for (int step = 1; step < 32; step *= 2) {
+            const int more = __shfl_up_sync(ALL, sum, step);
+            if (lane() >= step) sum += more;
         }
+        at = __ffs(__ballot_sync(ALL, sum >= need)) - 1;
+        rest = __shfl_sync(ALL, sum, at) - need;
         return __shfl_sync(ALL, front, at);
     }
 
@@ -171,8 +171,8 @@ template <int UNITS, int MOST_RUNS> struct RunList {
         const int gone = rest > 0 ? at : at + 1;
         const int to = max(__popc(__ballot_sync(ALL, front < v)) - gone, 0);
         const int from = (int)lane() + gone - ((int)lane() > to);
-        const Real w = __shfl_sync(ALL, front, from & 31);
-        const int n = __shfl_sync(ALL, length, from & 31);
+        const Real w = __shfl_sync(ALL, front, from);
+        const int n = __shfl_sync(ALL, length, from);
         front = (int)lane() == to ? v : from < size ? w : INFINITE;
         length = (int)lane() == to ? need : from < size ? n : 0;
         size += 1 - gone;

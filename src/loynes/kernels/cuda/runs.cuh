@@ -82,16 +82,17 @@ struct State {
         return equal;
     }
 
-    // The same for all lanes, so from constant memory where that holds the table.
-    static __device__ __forceinline__ int need_of(int job_class, int kind) {
-        return table.demand[job_class * KINDS + kind];
+    // With one kind of servers jobs say what they need; with several, their class does: the same for all lanes, so from
+    // constant memory where that holds the table.
+    static __device__ __forceinline__ int need_of(int job_kind, int kind) {
+        return KIND_IS_NEED ? job_kind : table.demand[job_kind * KINDS + kind];
     }
 
     // Not before `before`, and when all that the job takes is free.
-    __device__ __forceinline__ Real start_after(Real before, int job_class) {
+    __device__ __forceinline__ Real start_after(Real before, int job_kind) {
         Real start = before;
         every([&](auto kind, auto &list) ALWAYS_INLINE {
-            const int need = need_of(job_class, kind.number);
+            const int need = need_of(job_kind, kind.number);
             if (need > 0) start = greater(start, list.free_at(need));
         });
         return start;
@@ -100,12 +101,12 @@ struct State {
     __device__ __forceinline__ void prepare(int) {}
 
     // Gives when the job starts.
-    __device__ __forceinline__ Real step(int job_class, Real now, Real service, bool) {
+    __device__ __forceinline__ Real step(int job_kind, Real now, Real service, bool) {
         const Real before = FLOOR ? greater(now, floor) : now;
-        const Real start = start_after(before, job_class);
+        const Real start = start_after(before, job_kind);
         const Real v = start + service;
         every([&](auto kind, auto &list) ALWAYS_INLINE {
-            const int need = need_of(job_class, kind.number);
+            const int need = need_of(job_kind, kind.number);
             if (need == 0) return;
             if (!STRICT) summed_loss[kind.number] += list.idle_before(start, before);
             list.take(need, v);

@@ -8,6 +8,8 @@
 #include "front.cuh"
 #elif FORM == FORM_THREAD_KINDS
 #include "thread_kinds.cuh"
+#elif FORM == FORM_WIDE_KINDS
+#include "wide_kinds.cuh"
 #else
 #include "runs.cuh"
 #endif
