@@ -51,7 +51,7 @@ export class Floor {
   draw() {
     const { canvas } = this;
     const pen = canvas.getContext("2d");
-    const style = getComputedStyle(document.documentElement);
+    const style = getComputedStyle(canvas);
     const colour = (name) => style.getPropertyValue(name).trim();
     const [wide, high, left] = [canvas.width, canvas.height, 190];
     pen.clearRect(0, 0, wide, high);
