@@ -49,7 +49,7 @@ class Service:
 
     def answer(self, given: dict[str, Any]) -> tuple[dict[str, Any], Job]:
         """What is known at once, and the job whose events are the rest. BusyError where too many ask."""
-        asked = state_of(given.get("state"))
+        asked = checked(given.get("state"))
         tab = str(given.get("tab", ""))[:LONGEST_NAME]
         wanted = given.get("also")
         also = [name for name in get_args(Also) if isinstance(wanted, list) and name in wanted]
@@ -60,7 +60,7 @@ class Service:
 
     async def export(self, given: dict[str, Any]) -> str:
         """The state in the form that is asked for."""
-        asked, form = state_of(given.get("state")), given.get("form")
+        asked, form = checked(given.get("state")), given.get("form")
         if form == "report":
             return await self._report(asked)
         for known in get_args(Form):
@@ -86,3 +86,11 @@ class Service:
         finally:
             job.cancel()
         raise NotThereError("the report was not finished; ask again")
+
+
+def checked(given: object) -> State:
+    """The state that was sent, with all that is in it: the model of a pinned state, too."""
+    state = state_of(given)
+    if state.pinned is not None:
+        _ = state.pinned.cluster
+    return state

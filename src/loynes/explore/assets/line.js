@@ -1,6 +1,7 @@
 // The line and the servers, moving: an illustration by a small simulation in the browser, first come, first served.
 
 const SPAN = 12; // mean services that are seen at once
+const PATIENCE = 500; // moments that are looked at for one to begin with
 
 export class Floor {
   constructor(canvas) {
@@ -14,7 +15,13 @@ export class Floor {
     this.free = new Array(servers).fill(0);
     this.mean = classes.reduce((sum, c) => sum + c.share * c.mean, 0) || 1;
     this.forward(SPAN * this.mean * 0.6);
+    // Begin where there is something to see: the head of the line waits although servers are free.
+    for (let k = 0; k < PATIENCE && !this.blocked; k++) this.forward(this.mean * 0.2);
     this.draw();
+  }
+
+  get blocked() {
+    return this.line.length > 0 && this.free.some((time) => time <= this.now);
   }
 
   job(at) {
