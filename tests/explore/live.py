@@ -25,7 +25,7 @@ MODEL: dict[str, Any] = {
 }
 TEXT = "(document.body?.innerText ?? '')"
 # Kernels may have to be compiled first, on a machine that is busy.
-PATIENCE = 120.0
+PATIENCE = 40.0
 
 
 class Served:
@@ -72,8 +72,9 @@ class Page:
         return self.browser.run(script)
 
     def wait(self, script: str) -> Any:
+        """Until an expression is something; an element is true."""
         until = time.monotonic() + PATIENCE
-        while not (found := self.run(script)):
+        while not (found := self.run(f"((value) => value instanceof Node || value)({script})")):
             assert time.monotonic() < until, f"{script}: {self.browser.problems}: {self.run(TEXT)[:2000]}"
             time.sleep(0.05)
         return found

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from explore.asgi import Answer, asked
-from loynes.explore.server import HEADERS, app_of
+from loynes.explore.server import HEADERS, Names, app_of
 from loynes.explore.service import Service
 from loynes.explore.state import MOST_BYTES, first_state, from_address
 from loynes.explore.work import MOST_WAITING, Workers
@@ -17,9 +17,10 @@ from loynes.model import load
 TOKEN, HOST = "token-of-the-test", "127.0.0.1:8000"
 STATE = first_state(load("five-class-exponential"))
 EVIL = "<script>alert(1)</script>"
+NAMES = Names.of("127.0.0.1", 8000)
 # Its workers are never started: nothing that is refused may need one.
 SERVICE = Service(STATE, Workers())
-APP = app_of(SERVICE, TOKEN, frozenset({HOST}))
+APP = app_of(SERVICE, TOKEN, NAMES)
 
 
 def get(path: str, **headers: str) -> Answer:
@@ -134,7 +135,7 @@ def test_too_many_tabs_are_sent_away_at_once() -> None:
     service = Service(STATE, Workers())
     for tab in range(MOST_WAITING):
         service.workers.submit(str(tab), {})
-    app = app_of(service, TOKEN, frozenset({HOST}))
+    app = app_of(service, TOKEN, NAMES)
     raw = json.dumps(document() | {"tab": "one more"}).encode()
     got = asked(app, "POST", f"/{TOKEN}/api/answer", {"host": HOST, "content-type": "application/json"}, raw)
     assert got.status == 503
@@ -142,3 +143,34 @@ def test_too_many_tabs_are_sent_away_at_once() -> None:
     assert "too many" in got.json()["error"]
     # A tab that waits already gets its place anew.
     assert service.workers.submit("0", {}).ended is False
+
+
+@pytest.mark.parametrize(
+    ("host", "name", "known"),
+    [
+        ("127.0.0.1", "localhost:8000", True),
+        ("127.0.0.1", "[::1]:8000", True),
+        ("127.0.0.1", "192.0.2.7:8000", False),
+        ("127.0.0.1", "127.0.0.1", False),
+        ("192.0.2.7", "192.0.2.7:8000", True),
+        ("192.0.2.7", "127.0.0.1:8000", False),
+        ("0.0.0.0", "192.0.2.7:8000", True),
+        ("0.0.0.0", "[2001:db8::1]:8000", True),
+        ("0.0.0.0", "evil.example:8000", False),
+        ("0.0.0.0", "192.0.2.7.evil.example:8000", False),
+        ("0.0.0.0", "192.0.2.7:80", False),
+    ],
+)
+def test_by_which_names_the_server_is_known(host: str, name: str, known: bool) -> None:
+    assert (name in Names.of(host, 8000)) is known
+
+
+def test_elsewhere_is_warned_of(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    from loynes.cli.exploring import explore
+    from loynes.explore import server
+
+    monkeypatch.setattr(server, "serve", lambda service, listening, token, host, ready: listening.close())
+    explore("one-or-all", (), browser=False, port=0, host="0.0.0.0")
+    assert "can be reached from other machines" in capsys.readouterr().err
+    explore("one-or-all", (), browser=False, port=0, host="127.0.0.1")
+    assert "warning" not in capsys.readouterr().err

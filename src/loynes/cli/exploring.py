@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import socket
 import sys
 import threading
 import webbrowser
@@ -24,7 +25,7 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 def explore(subject: str, changes: Iterable[str], *, browser: bool, port: int, host: str) -> None:
     """Serve the page until interrupted."""
     try:
-        from loynes.explore.server import bound, serve
+        from loynes.explore.server import EVERYWHERE, bound, serve
     except ImportError:
         raise UsageError("explore needs Starlette and uvicorn: pip install 'loynes[explore]'") from None
     from loynes.explore.subject import service_of
@@ -35,7 +36,8 @@ def explore(subject: str, changes: Iterable[str], *, browser: bool, port: int, h
     except OSError as error:
         raise UsageError(f"port {port}: cannot listen on {host}: {error.strerror}") from None
     token = token_of(port)
-    shown = f"[{host}]" if ":" in host else host
+    name = socket.gethostname() if host in EVERYWHERE else host
+    shown = f"[{name}]" if ":" in name else name
     address = f"http://{shown}:{listening.getsockname()[1]}/{token}/"
     if host not in LOOPBACK:
         print(f"loynes: warning: {host} can be reached from other machines; whoever has the address can use the page",
@@ -68,6 +70,10 @@ def token_of(port: int) -> str:
         seen = file.stat()
         kept = file.read_text()
         # Of somebody else, readable by others, or spoilt: not to be trusted.
-        if seen.st_uid == os.getuid() and not seen.st_mode & 0o077 and re.fullmatch(r"[\w-]{32}", kept, re.ASCII):
+        if (
+            seen.st_uid == getattr(os, "getuid", lambda: seen.st_uid)()
+            and not seen.st_mode & 0o077
+            and re.fullmatch(r"[\w-]{32}", kept, re.ASCII)
+        ):
             return kept
     return new

@@ -8,6 +8,8 @@ from importlib.resources import files
 
 # The modules of the page, each after those that it takes from.
 MODULES = ("digits.js", "charts.js", "line.js", "state.js", "editing.js", "answers.js", "explorer.js")
+# The same in a notebook.
+WIDGET = "widget.js"
 # What the browser may ask for: whose it is, and what. Styles of reports are those of the page, too.
 ASSETS = {
     "index.html": ("explore", "text/html"),
@@ -20,18 +22,21 @@ ASSETS = {
 def asset_of(name: str) -> str:
     """The text of a file of the page."""
     room = ASSETS[name][0]
-    path = files(f"loynes.{room}") / "assets" / ("page.css" if name == "report.css" else name)
-    return path.read_text(encoding="utf-8")
+    return _read(room, "page.css" if name == "report.css" else name)
+
+
+def _read(room: str, name: str) -> str:
+    return (files(f"loynes.{room}") / "assets" / name).read_text(encoding="utf-8")
 
 
 def bundled() -> str:
-    """All modules as one, with the page's markup and styles: `explore(root, link)`, `markup` and `styles` are in it.
+    """All modules as one, with the page's markup and styles; it exports `render`, as widgets of notebooks do.
 
     A notebook takes one module and no files beside it. Every module becomes a function that gives its exports.
     """
-    parts = [_wrapped(name) for name in MODULES]
-    parts += [f"const markup = {_quoted(_body())};", f"const styles = {_quoted(_styles())};"]
-    return "\n".join(parts)
+    parts = [f"const markup = {_quoted(_body())};", f"const styles = {_quoted(_styles())};"]
+    parts += [_wrapped(name) for name in (*MODULES, WIDGET)]
+    return "\n".join([*parts, f"export default {{ render: {_variable(WIDGET)}.render }};\n"])
 
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([\w.]+)";$', re.MULTILINE)
@@ -39,7 +44,7 @@ _EXPORT = re.compile(r"^export ((?:async )?(?:function|class|const) (\w+))", re.
 
 
 def _wrapped(name: str) -> str:
-    text = asset_of(name)
+    text = _read("explore", name)
     given = [found[1] for found in _EXPORT.findall(text)]
     text = _IMPORT.sub(lambda found: f"const {{{found[1]}}} = {_variable(found[2])};", text)
     text = _EXPORT.sub(r"\1", text)

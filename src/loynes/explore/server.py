@@ -5,8 +5,10 @@ from __future__ import annotations
 import hmac
 import json
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Container
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Any
 
 from starlette.applications import Starlette
@@ -34,6 +36,10 @@ HEADERS = {
 }
 
 
+# Listening on these is listening on all addresses of the machine.
+EVERYWHERE = ("0.0.0.0", "::")
+
+
 class Guard:
     """Lets through only requests to this very address, with the token, from the page itself.
 
@@ -41,7 +47,7 @@ class Guard:
     posts to this address sends its own as Origin. Neither is let through, and neither knows the token.
     """
 
-    def __init__(self, app: ASGIApp, token: str, hosts: frozenset[str]) -> None:
+    def __init__(self, app: ASGIApp, token: str, hosts: Container[str]) -> None:
         self._app, self._token, self._hosts = app, token, hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -60,10 +66,10 @@ class Guard:
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Request(scope).headers
-        if headers.get("host", "").lower() not in self._hosts:
+        host = headers.get("host", "").lower()
+        if host not in self._hosts:
             return PlainTextResponse("this server is not known by that name", 421)
-        origins = {f"http://{host}" for host in self._hosts}
-        if "origin" in headers and headers["origin"].lower() not in origins:
+        if "origin" in headers and headers["origin"].lower() != f"http://{host}":
             return PlainTextResponse("requests come from this page only", 403)
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
             return PlainTextResponse("requests come from this page only", 403)
@@ -94,7 +100,7 @@ async def body_of(request: Request) -> dict[str, Any]:
     return given
 
 
-def app_of(service: Service, token: str, hosts: frozenset[str]) -> ASGIApp:
+def app_of(service: Service, token: str, hosts: Container[str]) -> ASGIApp:
     """The whole application: pages, and the service behind them."""
 
     async def asset(request: Request) -> Response:
@@ -165,11 +171,36 @@ def _sse(event: dict[str, Any]) -> bytes:
     return f"data: {json.dumps(event, allow_nan=False)}\n\n".encode()
 
 
-def names_of(host: str, port: int) -> frozenset[str]:
-    """What a browser calls this server: the address it listens on, and the names of the loopback one."""
-    own = f"[{host}]" if ":" in host else host
-    loopback = ("127.0.0.1", "localhost", "[::1]") if host in ("127.0.0.1", "::1", "localhost") else ()
-    return frozenset(f"{name}:{port}" for name in (own, *loopback))
+@dataclass(frozen=True)
+class Names:
+    """What a browser may call this server, with the port.
+
+    On all addresses of the machine these are its name and whatever is written as an address: a page elsewhere can make
+    its own name lead here, but not a number.
+    """
+
+    names: frozenset[str]
+    port: int
+    addresses: bool = False
+
+    @classmethod
+    def of(cls, host: str, port: int) -> Names:
+        own = f"[{host}]" if ":" in host else host.lower()
+        loopback = {"127.0.0.1", "localhost", "[::1]"}
+        if host in EVERYWHERE:
+            machine = {socket.gethostname().lower(), socket.getfqdn().lower()}
+            return cls(frozenset(loopback | machine), port, addresses=True)
+        return cls(frozenset({own} | (loopback if own in loopback else set())), port)
+
+    def __contains__(self, given: object) -> bool:
+        name, _, port = str(given).rpartition(":")
+        if port != str(self.port):
+            return False
+        if name in self.names:
+            return True
+        with suppress(ValueError):
+            return self.addresses and bool(ip_address(name.removeprefix("[").removesuffix("]")))
+        return False
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -191,7 +222,7 @@ def serve(
     """Serve the page until interrupted; the workers end with it."""
     import uvicorn
 
-    app = app_of(service, token, names_of(host, listening.getsockname()[1]))
+    app = app_of(service, token, Names.of(host, listening.getsockname()[1]))
     config = uvicorn.Config(
         app, log_level="critical", access_log=False, server_header=False, timeout_graceful_shutdown=1,
         limit_concurrency=256, h11_max_incomplete_event_size=16384,

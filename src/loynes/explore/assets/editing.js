@@ -45,7 +45,7 @@ export class Editor {
   // What there is to edit; where it stays the same, values are brought up to date in place.
   shape() {
     const { model } = this.now();
-    const of = (one, i) => [typeof one.need, Object.keys(one.service), one.probability === undefined, LAWS.includes(one.service.law), i < this.facts().classes.length];
+    const of = (one) => [typeof one.need, Object.keys(one.service), one.probability === undefined, LAWS.includes(one.service.law)];
     return JSON.stringify([this.kinds(), model.servers === undefined, model.nodes?.map((one) => Object.keys(one)), model.classes.map(of)]);
   }
 
@@ -149,10 +149,20 @@ export class Editor {
     this.$("classes").tBodies[0].replaceChildren(...rows);
   }
 
+  // What is known of a class: what the server said, or, of one that is new, what stands in the model.
+  known(i) {
+    const one = this.now().model.classes[i];
+    const told = this.facts().classes[i];
+    const name = one.name ?? told?.name ?? `class ${i + 1}`;
+    const same = told && told.name === name;
+    const { mean, cv } = same ? told : { mean: one.service.mean ?? one.service.value ?? 1, cv: one.service.cv ?? 1 };
+    return { name, mean, cv, probability: one.probability ?? told?.probability ?? 0 };
+  }
+
   row(one, i) {
     const row = document.createElement("tr");
     const kinds = this.kinds();
-    const known = () => this.facts().classes[i] ?? { name: "", probability: 0, mean: 1, cv: 1, law: "" };
+    const known = () => this.known(i);
     const service = () => this.now().model.classes[i].service;
     const own = () => LAWS.includes(service().law);
     const put = (...fields) => row.insertCell().append(...fields);
@@ -178,7 +188,7 @@ export class Editor {
       write: (s, v) => { s.model.classes[i].service = serviceOf(service().law, v, known().cv); } }));
     put(this.field({ kind: "number", label: () => `Spread of ${known().name}`, read: () => plainly(known().cv ?? NaN, 4), off: () => !own() || service().law === "deterministic",
       write: (s, v) => { s.model.classes[i].service = serviceOf(service().law === "exponential" ? "fit" : service().law, known().mean, v); } }));
-    put(this.button("Remove", `Remove ${known().name || `class ${i + 1}`}`, this.now().model.classes.length < 2, (s) => {
+    put(this.button("Remove", `Remove ${known().name}`, this.now().model.classes.length < 2, (s) => {
       s.model.classes.splice(i, 1);
       if (s.model.classes.every((c) => c.probability !== undefined)) share(s.model.classes, -1, 0);
     }));
