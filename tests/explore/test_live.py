@@ -188,6 +188,8 @@ def test_resources_and_nodes_are_edited(page: Page) -> None:
     page.drop("nodes.toml", (Path(__file__).parents[2] / "examples" / "shared-nodes.toml").read_text())
     page.set_when("Count of gpu nodes", 9)
     page.shows("1088 cpu, 72 gpu")
+    drawn = "[...document.querySelector('#floor').getContext('2d').getImageData(0, 0, 900, 260).data].some(Boolean)"
+    assert page.run(drawn)
     page.set("memory of each gpu node", "256 GB")
     page.shows("3328 GB memory")
     assert page.run("!document.querySelector('#pooled').hidden")

@@ -131,7 +131,10 @@ export class Editor {
       }
       row.insertCell().append(this.button("Remove", `Remove ${name(i)} nodes`, this.now().model.nodes.length < 2, (s) => s.model.nodes.splice(i, 1)));
     });
-    return table;
+    const frame = document.createElement("div");
+    frame.className = "scroll";
+    frame.append(table);
+    return frame;
   }
 
   button(text, label, off, edit) {
@@ -188,6 +191,7 @@ export class Editor {
       write: (s, v) => { s.model.classes[i].service = serviceOf(service().law, v, known().cv); } }));
     put(this.field({ kind: "number", label: () => `Spread of ${known().name}`, read: () => plainly(known().cv ?? NaN, 4), off: () => !own() || service().law === "deterministic",
       write: (s, v) => { s.model.classes[i].service = serviceOf(service().law === "exponential" ? "fit" : service().law, known().mean, v); } }));
+    ["", "need", "share", "service law", "mean", "spread (cv)"].forEach((text, k) => { row.cells[k].dataset.label = text; });
     put(this.button("Remove", `Remove ${known().name}`, this.now().model.classes.length < 2, (s) => {
       s.model.classes.splice(i, 1);
       if (s.model.classes.every((c) => c.probability !== undefined)) share(s.model.classes, -1, 0);

@@ -47,12 +47,14 @@ class Explorer {
   }
 
   go(next, mark = "") {
+    if (this.about === "file") this.problem("");
     this.history.change(next, mark);
     this.show();
     this.ask();
   }
 
   step(name) {
+    if (this.about === "file") this.problem("");
     this.history[name]();
     this.show();
     this.ask();
@@ -124,7 +126,7 @@ class Explorer {
     if (event.kind === "error") return this.problem(event.text);
     if (event.kind === "waits" && event.error) this.problem(event.error);
     if (event.kind === "facts") {
-      this.problem("");
+      if (this.about === "state") this.problem("");
       this.editor.right();
       this.retry = 0;
     }
@@ -181,7 +183,9 @@ class Explorer {
     this.$("status").classList.toggle("busy", busy);
   }
 
-  problem(text) {
+  // What is wrong with the state goes when the state is answered; what is wrong with a file stays until the next change.
+  problem(text, about = "state") {
+    this.about = about;
     this.$("problem").textContent = text;
     this.$("problem").hidden = !text;
   }
@@ -189,13 +193,13 @@ class Explorer {
   // --- taken along
 
   async take(file) {
-    if (file.size > 200000) return this.problem(`${file.name}: is larger than the page takes`);
+    if (file.size > 200000) return this.problem(`${file.name}: is larger than the page takes`, "file");
     try {
       const state = await this.link.import(await file.text());
       this.recorded(null);
       this.go(state);
     } catch (error) {
-      this.problem(`${file.name}: ${error.message}`);
+      this.problem(`${file.name}: ${error.message}`, "file");
     }
   }
 

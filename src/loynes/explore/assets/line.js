@@ -37,7 +37,8 @@ export class Floor {
     for (;;) {
       const head = this.line[0];
       const order = head ? this.free.map((time, server) => [time, server]).sort((a, b) => a[0] - b[0]) : [];
-      const start = head ? Math.max(order[head.need - 1][0], head.at, this.now) : Infinity;
+      // A job may need none of what is shown; it only waits for its turn.
+      const start = head ? Math.max(head.need ? order[head.need - 1][0] : 0, head.at, this.now) : Infinity;
       if (Math.min(start, this.next) > until) break;
       if (start <= this.next) {
         this.now = start;
