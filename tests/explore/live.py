@@ -128,5 +128,6 @@ class Page:
         self.run(f"""(() => {{
             const data = new DataTransfer();
             data.items.add(new File([{json.dumps(text)}], {json.dumps(name)}));
-            document.body.dispatchEvent(new DragEvent("drop", {{ bubbles: true, cancelable: true, dataTransfer: data }}));
+            const how = {{ bubbles: true, cancelable: true, dataTransfer: data }};
+            document.body.dispatchEvent(new DragEvent("drop", how));
         }})()""")

@@ -67,8 +67,8 @@ def test_bounds_come_first_and_every_digit_says_whether_it_is_sure(page: Page) -
         const { certain } = await import(new URL("assets/digits.js", location.href));
         return cases.map(([text, low, high]) => text.slice(0, certain(text, low, high)));
     }"""
-    cases = [["3.664", 3.565, 3.763], ["20.00", 19.99, 20.01], ["0.4618", 0.4598, 0.4638], ["123.4", 50, 200], ["7", 7, 7],
-             ["-1.25", -1.26, -1.24], ["0.10", 0.10, 0.105]]  # fmt: skip
+    cases = [["3.664", 3.565, 3.763], ["20.00", 19.99, 20.01], ["0.4618", 0.4598, 0.4638], ["123.4", 50, 200],
+             ["7", 7, 7], ["-1.25", -1.26, -1.24], ["0.10", 0.10, 0.105]]  # fmt: skip
     assert page.run(f"({certain})({json.dumps(cases)})") == ["3", "20.0", "0.46", "", "7", "-1.2", "0.10"]
     sure = page.run("document.querySelector('#waits tbody td .sure').innerText")
     assert page.cell("all jobs", 2).startswith(sure)
@@ -95,9 +95,8 @@ def test_edits_are_undone_and_redone(page: Page) -> None:
     page.run("document.dispatchEvent(new KeyboardEvent('keydown', { key: 'z', ctrlKey: true, bubbles: true }))")
     page.wait("document.querySelector('[aria-label=\"Need of wide\"]').value === '6'")
     assert page.run("document.querySelector('#undo').disabled")
-    page.run(
-        "document.dispatchEvent(new KeyboardEvent('keydown', { key: 'Z', ctrlKey: true, shiftKey: true, bubbles: true }))"
-    )
+    again = "{ key: 'Z', ctrlKey: true, shiftKey: true, bubbles: true }"
+    page.run(f"document.dispatchEvent(new KeyboardEvent('keydown', {again}))")
     page.wait("document.querySelector('[aria-label=\"Need of wide\"]').value === '4'")
     # What cannot be is said where it was written, and undone.
     page.set("Need of wide", 9)
@@ -218,8 +217,9 @@ def test_narrow_and_wide_light_and_dark(page: Page, width: int) -> None:
 
 def test_keys_and_screen_readers(page: Page) -> None:
     page.settled()
-    nameless = page.run("""[...document.querySelectorAll("input, select, button, canvas, [role=img]")].filter((one) =>
-        !(one.getAttribute("aria-label") || one.textContent.trim() || one.labels?.length)).map((one) => one.outerHTML)""")
+    nameless = page.run("""[...document.querySelectorAll("input, select, button, canvas, [role=img]")]
+        .filter((one) => !(one.getAttribute("aria-label") || one.textContent.trim() || one.labels?.length))
+        .map((one) => one.outerHTML)""")
     assert nameless == []
     assert page.run("document.querySelector('#status').getAttribute('aria-live')") == "polite"
     assert page.run("document.querySelector('#problem').getAttribute('role')") == "alert"

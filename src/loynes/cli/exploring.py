@@ -67,13 +67,9 @@ def token_of(port: int) -> str:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with suppress(FileExistsError), open(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as out:
             out.write(new)
-        seen = file.stat()
-        kept = file.read_text()
+        seen, kept = file.stat(), file.read_text()
+        mine = seen.st_uid == getattr(os, "getuid", lambda: seen.st_uid)() and not seen.st_mode & 0o077
         # Of somebody else, readable by others, or spoilt: not to be trusted.
-        if (
-            seen.st_uid == getattr(os, "getuid", lambda: seen.st_uid)()
-            and not seen.st_mode & 0o077
-            and re.fullmatch(r"[\w-]{32}", kept, re.ASCII)
-        ):
+        if mine and re.fullmatch(r"[\w-]{32}", kept, re.ASCII):
             return kept
     return new

@@ -5,7 +5,6 @@ It ends when its input does, however its parent ended, so nothing is left runnin
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import queue
@@ -15,7 +14,7 @@ from typing import Any, TextIO
 
 from loynes.errors import LoynesError
 from loynes.execution.deadline import Deadline
-from loynes.explore.asked import LONGEST, Asking
+from loynes.explore.asked import LONGEST, WAITS, Asking
 from loynes.explore.state import State, state_of
 from loynes.questions.asking.question import Question
 from loynes.results.base import Result
@@ -96,13 +95,23 @@ class Worker:
         self._out.flush()
 
 
+def warm() -> None:
+    """Answer the first questions of a state, so that what they need is compiled and loaded before anybody waits."""
+    from loynes.questions.asking.ask import ask
+
+    state = state_of({"model": WARM, "rate": 1.0})
+    for event in Asking(state, (), ask).events():
+        if event.get("precision") == WAITS[0]:
+            return
+
+
 def main() -> None:
     # Whatever else prints must not come between the answers.
     out = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     worker = Worker(out)
     threading.Thread(target=worker.listen, args=(sys.stdin,), daemon=True).start()
-    Worker(io.StringIO()).do({"job": 1, "state": {"model": WARM, "rate": 1.0}})
+    warm()
     worker.say(0, {"kind": "ready"})
     worker.work()
 

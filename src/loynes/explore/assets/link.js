@@ -70,7 +70,7 @@ export class HttpLink {
 
   // Says whether the server is there, every few seconds, also while nothing is asked.
   watch(told) {
-    let there = true;
+    let [there, before] = [true, ""];
     const look = async () => {
       let now = true, why = "";
       try {
@@ -79,8 +79,8 @@ export class HttpLink {
       } catch (error) {
         [now, why] = [false, error.message];
       }
-      if (now !== there) told(now, why);
-      there = now;
+      if (now !== there || why !== before) told(now, why);
+      [there, before] = [now, why];
       setTimeout(look, there ? 3000 : 1000);
     };
     setTimeout(look, 3000);
