@@ -73,7 +73,7 @@ def test_a_small_chain_is_answered_exactly_and_at_once() -> None:
 def test_an_unstable_state_says_so() -> None:
     state = state_of({"model": MODEL, "rate": 3.2})
     events = events_of(state)
-    assert "unstable" in [event for event in events if event["kind"] == "waits"][0]["unstable"]
+    assert "unstable" in next(event for event in events if event["kind"] == "waits")["unstable"]
     assert not any("overall" in event for event in events)
 
 
