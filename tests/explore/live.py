@@ -123,6 +123,13 @@ class Page:
             self.run(f"{rows}.find((r) => r.dataset.name === {json.dumps(name)})?.cells[{column}]?.innerText ?? ''")
         )
 
+    def answered(self, standing: str) -> tuple[str, float]:
+        """The mean wait once it has that standing, and the precision that was asked for."""
+        self.wait(f"document.querySelector('#trust').dataset.standing === {json.dumps(standing)}")
+        cell = "document.querySelector('#waits tbody tr').cells[2].innerText"
+        text, precision = self.run(f"[{cell}, document.querySelector('#trust').dataset.precision]")
+        return text, float(precision)
+
     def drop(self, name: str, text: str) -> None:
         """A file, dropped on the page."""
         self.run(f"""(() => {{

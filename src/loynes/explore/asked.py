@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 from loynes.errors import LoynesError, ModelError, UnstableError
@@ -68,7 +68,7 @@ class Asking:
                 question = Evaluate.of(self._model, load=load, precision=2 * BESIDE, **self._shared)
                 yield from self._told("point", f"{load:g}", question)
 
-    def _exactly(self) -> Iterator[Event]:
+    def _exactly(self) -> Generator[Event, None, bool]:
         """Where the chain is small or there is a formula: the waits, and nothing is left to sample."""
         model, state = self._model, self._state
         if state.policy != "fcfs" or model.nodes or model.has_priorities or model.discipline not in (None, "fcfs"):
@@ -109,7 +109,7 @@ class Asking:
                 question = Evaluate.of(model, rate=state.rate, precision=precision, **self._shared)
                 yield from self._told("waits", "", question)
 
-    def _exact_threshold(self) -> Iterator[Event]:
+    def _exact_threshold(self) -> Generator[Event, None, bool]:
         """Where the saturated chain has a few hundred states; whether it has."""
         model = self._model
         if model.discipline not in (None, "fcfs"):
