@@ -1,7 +1,8 @@
 """How soon the live page says something true, and what it holds after many changes: python benchmarks/explore.py
 
 The server is started as `loynes explore` does, and asked over HTTP as its page asks; what a browser needs to draw comes
-on top. A change is a new arrival rate. Latency is from sending it to the first bracket of the threshold (or the exact
+on top. Wall times mean little on a busy machine, so that the processor time of server and workers up to the same events is
+told as well. A change is a new arrival rate. Latency is from sending it to the first bracket of the threshold (or the exact
 one), and to the first bound of the waits. Every change ends what the one before had begun, at 20 changes a second as a
 dragged slider makes them; in between the machine is left alone until an answer is complete.
 """
@@ -47,6 +48,11 @@ class Served:
         """Of the server and its workers, resident, in MB."""
         text = [Path(f"/proc/{pid}/status").read_text() for pid in (self.process.pid, *self.workers())]
         return sum(int(one.split("VmRSS:")[1].split()[0]) for one in text) / 1000
+
+    def seconds(self) -> float:
+        """Processor time of the server and its workers until now, of all their threads."""
+        tasks = [task for pid in (self.process.pid, *self.workers()) for task in Path(f"/proc/{pid}/task").iterdir()]
+        return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
 
     def connect(self) -> HTTPConnection:
         assert self.where.hostname is not None
@@ -127,20 +133,26 @@ def measured(model: str, changes: int, singles: int) -> dict[str, Any]:
         assert previous is not None
         last = previous.until("waits")["waits"]
         previous.close()
-        memory["after"] = served.memory()
         idle = _idle_after(served)
+        memory["after"] = served.memory()
     finally:
         gone = served.end()
     return {
         "model": model, "ready": ready, "bracket": spread([one["threshold"] for one in alone]),
-        "waits": spread([one["waits"] for one in alone]), "dragged": spread(dragged), "last_waits": last,
+        "waits": spread([one["waits"] for one in alone]),
+        "cpu_bracket": spread([one["cpu_threshold"] for one in alone]),
+        "cpu_waits": spread([one["cpu_waits"] for one in alone]), "dragged": spread(dragged), "last_waits": last,
         "changes": changes, "memory_mb": memory, "idle_after_closing": idle, "gone_after_interrupt": gone,
     }  # fmt: skip
 
 
 def _change(served: Served, state: dict[str, Any]) -> dict[str, float]:
+    before = served.seconds()
     asked = Asked(served, state)
-    found = asked.until("threshold", "waits")
+    found = asked.until("threshold")
+    found["cpu_threshold"] = served.seconds() - before
+    found |= asked.until("waits")
+    found["cpu_waits"] = served.seconds() - before
     asked.close()
     time.sleep(0.2)  # what was begun has ended
     return found
@@ -173,9 +185,9 @@ def main() -> None:
         found = measured(model, given.changes, given.singles)
         results.append(found)
         print(f"{model}: {os.getloadavg()[0]:.1f} processes ready to run besides")
-        for name in ("bracket", "waits", "dragged"):
-            print(f"  {name:10}", ", ".join(f"{k} {1000 * v:.0f} ms" for k, v in found[name].items()))
-        print("  memory    ", ", ".join(f"{k} {v:.0f} MB" for k, v in found["memory_mb"].items()))
+        for name in ("bracket", "waits", "cpu_bracket", "cpu_waits", "dragged"):
+            print(f"  {name:12}", ", ".join(f"{k} {1000 * v:.0f} ms" for k, v in found[name].items()))
+        print("  memory      ", ", ".join(f"{k} {v:.0f} MB" for k, v in found["memory_mb"].items()))
         print(f"  idle {found['idle_after_closing']:.1f} s after closing, gone {found['gone_after_interrupt']:.2f} s "
               "after an interrupt")  # fmt: skip
     if given.output:

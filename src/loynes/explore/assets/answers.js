@@ -9,7 +9,7 @@ const STANDING = {
   certified: "certified: intervals (99%) also hold what starting empty leaves out",
   "lower bound": "estimates that may be too low: nothing bounds them from above",
   estimate: "estimates from two starts that agree, without a certificate",
-  "at least": "first bounds from a short run of an empty cluster; estimates follow",
+  "at least": "bounds from a short run of an empty cluster; estimates follow",
 };
 
 const words = (kind, text) => Object.assign(document.createElement(kind), { textContent: text });
@@ -21,6 +21,7 @@ export class Answers {
 
   stale() {
     for (const name of ["waits", "bar", "legend", "ifs", "orders"]) this.$(name).classList.add("old");
+    this.differed = false;
     this.$("ifs").dataset.fresh = this.$("orders").dataset.fresh = "";
   }
 
@@ -72,7 +73,8 @@ export class Answers {
       return;
     }
     this.answer = event;
-    const kept = new Map([...body.rows].map((row) => [row.dataset.name, row.cells[5]?.cloneNode(true)]));
+    // A difference stays while only the waits become more exact; one of another state goes.
+    const kept = new Map(this.differed ? [...body.rows].map((row) => [row.dataset.name, row.cells[5]]) : []);
     const rows = [["all jobs", "", event.overall], ...this.facts.classes.map((c) => [c.name, c.need, event.classes[c.name]])];
     body.replaceChildren(...rows.filter(([, , w]) => w).map(([name, need, w]) => {
       const row = document.createElement("tr");
@@ -86,7 +88,8 @@ export class Answers {
     }));
     const { mean } = event.overall;
     const half = mean.high !== null && mean.estimate > 0 ? (mean.high - mean.low) / 2 / mean.estimate : null;
-    $("trust").textContent = `${half ? `Mean wait known to ${(100 * half).toPrecision(2)}%; ` : ""}${STANDING[event.standing] ?? event.standing}.`;
+    const how = `${half ? `Mean wait known to ${(100 * half).toPrecision(2)}%; ` : ""}${STANDING[event.standing] ?? event.standing}.`;
+    $("trust").textContent = how[0].toUpperCase() + how.slice(1);
     $("trust").dataset.standing = event.standing;
     $("trust").dataset.precision = event.precision ?? "";
     $("same").textContent = event.command;
@@ -133,6 +136,7 @@ export class Answers {
 
   differ(event) {
     const { $ } = this;
+    this.differed = true;
     $("how").textContent = event.overall ? `Against the pinned state: ${event.how}.` : `Against the pinned state: ${event.unstable ?? event.error}.`;
     for (const row of $("waits").tBodies[0].rows) {
       const value = row.dataset.name === "all jobs" ? event.overall : event.classes?.[row.dataset.name];
