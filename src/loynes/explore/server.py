@@ -210,6 +210,7 @@ def bound(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        listening.listen(128)  # whoever comes before the server is ready waits, and is not refused
     except OSError:
         listening.close()
         raise
