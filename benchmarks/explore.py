@@ -1,10 +1,10 @@
 """How soon the live page says something true, and what it holds after many changes: python benchmarks/explore.py
 
 The server is started as `loynes explore` does, and asked over HTTP as its page asks; what a browser needs to draw comes
-on top. Wall times mean little on a busy machine, so that the processor time of server and workers up to the same events
-is told as well. A change is a new arrival rate. Latency is from sending it to the first bracket of the threshold (or the
-exact one), and to the first bound of the waits. Every change ends what the one before had begun, at 20 changes a second
-as a dragged slider makes them; in between the machine is left alone until an answer is complete.
+on top. Wall times mean little on a busy machine, so that the processor time of server and workers up to the same
+events is told as well. A change is a new arrival rate. Latency is from sending it to the first bracket of the threshold
+(or the exact one), and to the first bound of the waits. Every change ends what the one before had begun, at 20 changes
+a second as a dragged slider makes them; before that, single changes with a rest after each.
 """
 
 from __future__ import annotations

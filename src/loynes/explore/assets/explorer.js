@@ -28,6 +28,7 @@ class Explorer {
 
   async begin() {
     this.theme();
+    this.$("addressed").hidden = !this.address;
     const told = await this.link.start();
     for (const name of told.policies) this.$("policy").append(new Option(name, name));
     const given = this.address && location.hash.length > 1 ? await fromAddress(location.hash.slice(1)) : null;
