@@ -1,4 +1,7 @@
-"""Pictures the live page in its states, for docs/explore.md: python docs/explore_pictures.py (Chromium on the PATH)."""
+"""Pictures the live page in its states, for docs/explore.md: python docs/explore_pictures.py [page|changes|nodes ...]
+
+A browser takes them: a Chromium has to be on the PATH.
+"""
 
 from __future__ import annotations
 
@@ -75,8 +78,8 @@ class Pictures:
         (HERE / f"explore-{name}.png").write_bytes(base64.b64decode(data))
 
 
-def draw(pictures: Pictures) -> None:
-    """Every state that the page of the docs shows."""
+def page(pictures: Pictures) -> None:
+    """The whole page, light and dark, wide and on a phone, and the moving picture."""
     one = pictures.browser
     pictures.serve("five-class-exponential")
     pictures.settled()
@@ -88,35 +91,50 @@ def draw(pictures: Pictures) -> None:
     one.resize(PHONE, 800)
     pictures.take("phone", last="#waits")
     one.resize(WIDTH, 900)
+
+
+def changes(pictures: Pictures) -> None:
+    """What is known first, the difference from a pinned state, what-ifs and policies."""
+    pictures.serve("five-class-exponential")
+    pictures.click("#sweep")
+    pictures.settled()
     pictures.click("#pin")
     pictures.settled()
-    # What is known first: a bound from below.
     pictures.set("#rate", "1.5")
     pictures.wait("document.querySelector('#trust').dataset.standing === 'at least'")
     pictures.take("first", "#threshold", "#waits")
     pictures.wait("document.querySelector('#how').innerText.includes('on the same jobs')")
     pictures.settled()
     pictures.take("pinned", "#trust", "#waits")
+    pictures.click("#unpin")
     pictures.click("#what_if")
     pictures.click("#policies")
     pictures.wait("document.querySelectorAll('#orders li').length === 5")
     pictures.settled()
     pictures.take("what-ifs", "label:has(#what_if)", "#orders")
+
+
+def nodes(pictures: Pictures) -> None:
+    """A cluster of nodes; and how the page looks once its server is gone."""
     pictures.serve(str(EXAMPLES / "shared-nodes.toml"))
+    pictures.click("#sweep")
     pictures.set("#policy", "easy")
     pictures.wait("document.querySelector('#trust').dataset.standing === 'estimate'")
-    pictures.settled()
     pictures.take("nodes", last="#waits")
     pictures.stop()
-    pictures.wait("document.querySelector('#status').innerText.includes('does not answer')")
+    pictures.wait("document.querySelector('#status').innerText.includes('The server does not answer')")
     pictures.take("gone", "header", "#status")
+
+
+PARTS = {"page": page, "changes": changes, "nodes": nodes}
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         pictures = Pictures(Path(folder))
         try:
-            draw(pictures)
+            for name in sys.argv[1:] or PARTS:
+                PARTS[name](pictures)
         finally:
             pictures.stop()
             pictures.browser.close()
