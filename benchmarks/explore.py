@@ -17,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -51,8 +52,12 @@ class Served:
 
     def seconds(self) -> float:
         """Processor time of the server and its workers until now, of all their threads."""
-        tasks = [task for pid in (self.process.pid, *self.workers()) for task in Path(f"/proc/{pid}/task").iterdir()]
-        return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
+        total = 0
+        for pid in (self.process.pid, *self.workers()):
+            for task in Path(f"/proc/{pid}/task").iterdir():
+                with suppress(FileNotFoundError):  # a thread that has just ended
+                    total += int((task / "schedstat").read_text().split()[0])
+        return total / 1e9
 
     def connect(self) -> HTTPConnection:
         assert self.where.hostname is not None
