@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,12 @@ from loynes.estimate import Estimate
 from loynes.explore.asked import Asking, facts_of
 from loynes.explore.state import State, first_state, state_of
 from loynes.explore.subject import service_of
-from loynes.explore.told import less
+from loynes.explore.told import less, told
 from loynes.explore.what_ifs import what_ifs
 from loynes.model import load
 from loynes.questions.asking.ask import ask
+from loynes.questions.evaluate import Evaluate
+from loynes.results.records.evaluation import Evaluation
 
 LOG = Path(__file__).parents[1] / "recorded" / "log.swf"
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -97,6 +100,15 @@ def test_differences_of_two_runs_hold_all_that_their_intervals_allow() -> None:
     assert event["overall"]["low"] == easy.low - strict.high
 
 
+def test_two_starts_that_do_not_agree_are_no_estimate() -> None:
+    question = Evaluate.of(MODEL, rate=1.0, policy="easy", precision=0.5)
+    result = ask(question)
+    assert isinstance(result, Evaluation)
+    assert told(question, result)["standing"] == "estimate"
+    apart = replace(result, details=result.details | {"starts": result.details["starts"] | {"agree": False}})
+    assert told(question, apart)["standing"] == "unsettled"
+
+
 @pytest.mark.parametrize(
     ("subject", "names"),
     [
@@ -133,8 +145,8 @@ def test_of_a_log_there_is_a_fitted_model_beside_its_own_waits() -> None:
     names = {c["name"] for c in facts_of(service.state)["classes"]}
     assert names | {"all jobs"} == set(fitted.replayed)
     assert service.state.policy == fitted.policy
-    told = service.start()
-    assert told["recorded"]["source"] == fitted.source
+    begins = service.start()
+    assert begins["recorded"]["source"] == fitted.source
     # It begins with what the address can hold, and every class can be edited.
     assert len(service.state.to_address()) < 4000
-    assert all(c["service"]["law"] == "fit" for c in told["state"]["model"]["classes"])
+    assert all(c["service"]["law"] == "fit" for c in begins["state"]["model"]["classes"])

@@ -100,9 +100,10 @@ def _exact_waits(one: ClassWait) -> dict[str, Any]:
 def _evaluated(result: Evaluation) -> dict[str, Any]:
     """Waits by class, the state of the cluster, and P(wait > x)."""
     system: System = result.system
+    agree = not result.is_estimate or result.details["starts"]["agree"]
     return {
         "threshold": shown(result.threshold), "ideal": result.model.ideal,
-        "rate": result.rate, "load": result.load, "standing": result.standing, "jobs": result.jobs,
+        "rate": result.rate, "load": result.load, "standing": result.standing if agree else "unsettled", "jobs": result.jobs,
         "seconds": result.seconds,
         "overall": _waits(result.overall),
         "classes": {name: _waits(one) for name, one in result.classes.items()},

@@ -9,6 +9,7 @@ const STANDING = {
   certified: "certified: intervals (99%) also hold what starting empty leaves out",
   "lower bound": "estimates that may be too low: nothing bounds them from above",
   estimate: "estimates from two starts that agree, without a certificate",
+  unsettled: "estimates from two starts that do not agree: neither is to be relied upon",
   "at least": "bounds from a short run of an empty cluster; estimates follow",
 };
 
@@ -41,7 +42,7 @@ export class Answers {
     else $("of").value = event.classes.reduce((most, c) => (c.units > most.units ? c : most)).name;
     $("pooled").hidden = !event.pooled;
     const at_work = event.busy <= event.servers ? event.busy : event.servers;
-    $("known").textContent = `Exactly, at once: ${short(at_work)} of ${event.servers} ${event.kinds.length > 1 ? event.bottleneck : "servers"} at work on average; no more than ${short(event.ideal)} jobs a ${event.time_unit?.replace(/s$/, "") ?? "unit of time"} could be carried without blocking.`;
+    $("known").textContent = `Exactly, at once: ${short(at_work)} of ${event.servers} ${event.kinds.length > 1 ? event.bottleneck : "servers"} at work on average; no more than ${short(event.ideal)} jobs per ${event.time_unit?.replace(/s$/, "") ?? "unit of time"} could be carried without blocking.`;
   }
 
   bound(event) {
