@@ -100,11 +100,11 @@ def _exact_waits(one: ClassWait) -> dict[str, Any]:
 def _evaluated(result: Evaluation) -> dict[str, Any]:
     """Waits by class, the state of the cluster, and P(wait > x)."""
     system: System = result.system
-    agree = not result.is_estimate or result.details["starts"]["agree"]
+    apart = result.is_estimate and not result.details["starts"]["agree"]
     return {
         "threshold": shown(result.threshold), "ideal": result.model.ideal,
-        "rate": result.rate, "load": result.load, "standing": result.standing if agree else "unsettled", "jobs": result.jobs,
-        "seconds": result.seconds,
+        "rate": result.rate, "load": result.load, "standing": "unsettled" if apart else result.standing,
+        "jobs": result.jobs, "seconds": result.seconds,
         "overall": _waits(result.overall),
         "classes": {name: _waits(one) for name, one in result.classes.items()},
         "system": _bar(system.busy_servers, system.idle_servers, system.hol_loss)
