@@ -10,7 +10,7 @@ const STANDING = {
   "lower bound": "estimates that may be too low: nothing bounds them from above",
   estimate: "estimates from two starts that agree, without a certificate",
   unsettled: "estimates from two starts that do not agree: neither is to be relied upon",
-  "at least": "bounds from a short run of an empty cluster; estimates follow",
+  "at least": "bounds from a short run that begins with an empty cluster; estimates follow",
 };
 
 const words = (kind, text) => Object.assign(document.createElement(kind), { textContent: text });
