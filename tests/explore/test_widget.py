@@ -13,10 +13,12 @@ import pytest
 import loynes
 from browser import CHROMIUM, Browser
 from loynes.errors import UsageError
+from loynes.estimate import Estimate
 from loynes.explore.asked import Asking, facts_of
 from loynes.explore.pages import bundled
-from loynes.explore.service import Service
+from loynes.explore.service import Recorded, Service
 from loynes.explore.state import first_state
+from loynes.explore.told import shown
 from loynes.explore.work import Workers
 from loynes.model import load
 from loynes.questions.asking.ask import ask
@@ -59,7 +61,8 @@ document.documentElement.dataset.ready = "yes";
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium, chromium-browser or google-chrome on PATH")
 def test_the_module_runs_in_a_cell(browser: Browser, tmp_path: Path) -> None:
-    service = Service(STATE, Workers())
+    recorded = Recorded("log.swf", 400, 3, "poisson", "easy", {"all jobs": shown(Estimate(1.0, 0.5, 2.5))})
+    service = Service(STATE, Workers(), recorded)
     events = [facts_of(STATE), *Asking(STATE, (), ask).events()]
     told = {"module": bundled(), "start": service.start(), "events": events}
     data = json.dumps(told).replace("</", "<\\/")
@@ -77,6 +80,10 @@ def test_the_module_runs_in_a_cell(browser: Browser, tmp_path: Path) -> None:
     assert answer.overall is not None
     wait(f"root.querySelector('#waits').innerText.includes({json.dumps(f'{answer.overall.mean:.6g}')})")
     assert "</script><b>" in browser.run("root.querySelector('#waits').innerText")
+    # Of a log: what it is, and its own waits, which are not those of the model.
+    log = browser.run("root.querySelector('#log').innerText")
+    assert log.startswith("A model fitted to 400 jobs of log.swf (3 lines were skipped), with poisson arrivals.")
+    assert browser.run("root.querySelector('#waits tbody tr').cells[6].innerText") == recorded.waits["all jobs"]["text"]
     # Its styles are those of the page, and stay within it.
     assert browser.run("getComputedStyle(root.querySelector('.page')).getPropertyValue('--paper')") == "#fbfaf8"
     assert browser.run("getComputedStyle(root.querySelector('.page')).backgroundColor") == "rgb(251, 250, 248)"
