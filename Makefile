@@ -48,6 +48,7 @@ growth: $(READY_DEV)  ## what servers, classes, load, jobs and workers cost, and
 
 docs: $(READY_DEV)  ## recompute the figures that the docs show, run the notebooks
 	$(BIN)/python docs/figures.py
+	$(BIN)/python docs/explore_pictures.py
 	$(BIN)/python docs/notebooks/run.py
 
 site: $(READY_DEV)  ## the documentation as pages, in site/; zensical serve shows them while they are written

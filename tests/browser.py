@@ -45,9 +45,27 @@ class Browser:
         self.requests: list[str] = []
         targets = self.call("Target.getTargets")["targetInfos"]
         page = next(target["targetId"] for target in targets if target["type"] == "page")
-        self._session = self.call("Target.attachToTarget", targetId=page, flatten=True)["sessionId"]
+        self._attach(page)
+
+    def _attach(self, target: str) -> None:
+        """From now on it is this page that is looked at."""
+        self._session = ""
+        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.page = target
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
+
+    def another_tab(self) -> str:
+        """Open another page and look at that; gives the one looked at so far, for `back_to`."""
+        before, self._session = self.page, ""
+        self._attach(self.call("Target.createTarget", url="about:blank")["targetId"])
+        return before
+
+    def back_to(self, page: str) -> None:
+        """Close the page that is looked at, and look at that one again."""
+        gone, self._session = self.page, ""
+        self.call("Target.closeTarget", targetId=gone)
+        self._attach(page)
 
     def close(self) -> None:
         self._process.terminate()

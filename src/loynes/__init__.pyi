@@ -9,6 +9,7 @@ from loynes.errors import TraceError as TraceError
 from loynes.errors import UnstableError as UnstableError
 from loynes.errors import UsageError as UsageError
 from loynes.estimate import Estimate as Estimate
+from loynes.explore import explore as explore
 from loynes.model import Batch as Batch
 from loynes.model import BoundedPareto as BoundedPareto
 from loynes.model import Coxian as Coxian

@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "questions.md").read_text(encoding="utf-8")
 GUIDES = [(ROOT / "docs" / "guides" / f"{name}.md").read_text(encoding="utf-8") for name in ("nodes", "rack")]
 COMMANDS = [line for page in (PAGE, *GUIDES) for line in re.findall(r"^    loynes (.*)$", page, flags=re.MULTILINE)]
+SERVED = [command for command in COMMANDS if command.startswith("explore ")]
 # What makes an answer quick, and changes nothing else of the question.
 COARSE = {
     "evaluate": "--precision 0.2",
@@ -88,7 +89,22 @@ def coarsely(command: str) -> list[str]:
     return [*arguments, *shlex.split(COARSE[kind]), "--quiet"]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+def test_the_page_that_is_served(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Up to where the server would begin to wait for requests."""
+    from loynes.explore import server
+
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(server, "serve", lambda service, listening, token, host, ready: (ready(), listening.close()))
+    for command in SERVED:
+        with pytest.raises(SystemExit) as left:
+            main([*shlex.split(command), "--no-browser"])
+        assert left.value.code in (0, None)
+        assert "is at http://127.0.0.1:" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", [command for command in COMMANDS if command not in SERVED])
 def test_commands_run(
     command: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

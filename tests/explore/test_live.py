@@ -1,85 +1,29 @@
-"""The live page in a real browser: what it shows is what the command line answers, and nothing is left when it ends."""
+"""The live page in a real browser: what it shows is what the command line answers, whatever is done to it."""
 
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
+import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import loynes
-from browser import CHROMIUM, Browser
+from explore.live import EVIL, MODEL, TEXT, Page, Served
 from loynes.results.table import shown
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium, chromium-browser or google-chrome on PATH")
-EVIL = "<img src=x onerror=alert(1)>"
-MODEL = {
-    "servers": 8,
-    "arrivals": {"process": "poisson", "rate": 1.0},
-    "classes": [
-        {"name": EVIL, "need": 1, "probability": 0.75, "service": {"law": "exponential", "mean": 1.0}},
-        {"name": "wide", "need": 6, "probability": 0.25, "service": {"law": "exponential", "mean": 1.0}},
-    ],
-}
+ANSWERED = "document.querySelector('#trust').dataset"
 
 
-class Served:
-    """The page's server as a user starts it, in a process of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        (folder / "mine.json").write_text(json.dumps(MODEL))
-        command = [sys.executable, "-m", "loynes", "explore", "mine.json", "--no-browser"]
-        self.process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True, start_new_session=True)
-        assert self.process.stdout is not None
-        self.address = self.process.stdout.readline().split()[-1]
-
-    def end(self) -> int:
-        """As Ctrl-C does; gives the exit code."""
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
-        return self.process.wait(20)
+def mean(rate: float, **options: object) -> str:
+    return shown(loynes.evaluate(loynes.load(MODEL), rate=rate, **options).overall.wait.mean)
 
 
-def wait_for(browser: Browser, script: str) -> Any:
-    until = time.monotonic() + 90  # kernels may have to be compiled
-    while not (found := browser.run(script)):
-        assert time.monotonic() < until, f"{script}: {browser.problems}"
-        time.sleep(0.05)
-    return found
-
-
-TEXT = "(document.body?.innerText ?? '')"
-
-
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[Served]:
-    server = Served(tmp_path)
-    yield server
-    server.end()
-
-
-@pytest.fixture
-def browser(tmp_path: Path) -> Iterator[Browser]:
-    found = Browser(tmp_path / "profile")
-    yield found
-    found.close()
-
-
-def test_numbers_are_the_command_lines(served: Served, browser: Browser) -> None:
-    browser.resize(1200)
-    browser.call("Page.navigate", url=served.address)
-    mean = json.dumps(shown(loynes.evaluate(loynes.load(MODEL), rate=1.0).overall.wait.mean))
-    wait_for(browser, f"{TEXT}.includes({mean})")
-    assert EVIL in browser.run(TEXT)  # markup in a name is text
+def test_numbers_are_the_command_lines(page: Page, served: Served) -> None:
+    page.shows(mean(1.0))
+    assert EVIL in page.run(TEXT)  # markup in a name is text
     # A slider that is dragged: the last change is the one that is answered, and its command is shown.
-    browser.run("""(async () => {
+    page.run("""(async () => {
         const slider = document.querySelector("input[type=range]");
         for (let k = 0; k < 20; k++) {
             slider.value = 200 + 5 * k;
@@ -88,29 +32,213 @@ def test_numbers_are_the_command_lines(served: Served, browser: Browser) -> None
             await new Promise((done) => setTimeout(done, 20));
         }
     })()""")
-    time.sleep(0.5)
-    rate = float(browser.run("document.querySelector('#rate').value"))
+    rate = float(page.run("document.querySelector('#rate').value"))
     assert rate != 1.0
-    dragged = json.dumps(shown(loynes.evaluate(loynes.load(MODEL), rate=rate).overall.wait.mean))
-    wait_for(browser, f"{TEXT}.includes({dragged})")
+    page.shows(mean(rate))
+    assert page.run("[...document.querySelectorAll('#undo:disabled')].length") == 0
+    page.click("#undo")  # a drag is one change
+    assert page.run("document.querySelector('#rate').value") == "1"
+    assert page.run("document.querySelector('#undo').disabled")
+    page.click("#redo")
+    page.shows(mean(rate))
+    page.settled()
+    assert (
+        page.run("document.querySelector('#same').textContent")
+        == f"loynes evaluate model.toml --rate {rate} --time 120"
+    )
     # The address holds the state.
-    browser.call("Page.reload")
-    time.sleep(0.5)
-    wait_for(browser, f"{TEXT}.includes({dragged})")
-    assert browser.problems == []
-    assert all(asked.startswith((served.address.split("/#")[0], "data:")) for asked in browser.requests)
+    page.browser.call("Page.reload")
+    page.wait("document.querySelector('#waits tbody tr')")
+    text, precision = page.answered("certified")
+    assert text == mean(rate, precision=precision)
+    assert float(page.run("document.querySelector('#rate').value")) == rate
+    assert page.browser.problems == []
+    base = served.address.rsplit("/", 1)[0]
+    assert all(asked.startswith((base, "data:", "about:", "blob:")) for asked in page.browser.requests)
 
 
-def test_nothing_is_left_after_an_interrupt(served: Served, browser: Browser) -> None:
-    browser.call("Page.navigate", url=served.address)
-    wait_for(browser, f"{TEXT}.includes('Threshold')")
-    group = os.getpgid(served.process.pid)
-    assert served.end() in (0, 130)
-    until = time.monotonic() + 10
-    while True:
-        try:
-            os.killpg(group, 0)
-        except ProcessLookupError:
-            break
-        assert time.monotonic() < until, "a worker is left"
-        time.sleep(0.1)
+def test_bounds_come_first_and_every_digit_says_whether_it_is_sure(page: Page) -> None:
+    page.run("""(() => { window.seen = [];
+        new MutationObserver(() => {
+            const now = document.querySelector('#trust').dataset.standing;
+            if (window.seen.at(-1) !== now) window.seen.push(now);
+        }).observe(document.querySelector('#trust'), { attributes: true }); })()""")
+    page.choose("rate", 1.5)
+    page.wait(f"{ANSWERED}.standing === 'certified' && {ANSWERED}.precision === '0.01'")
+    page.settled()
+    assert page.run("window.seen")[-2:] == ["at least", "certified"]
+    certain = """async (cases) => {
+        const { certain } = await import(new URL("assets/digits.js", location.href));
+        return cases.map(([text, low, high]) => text.slice(0, certain(text, low, high)));
+    }"""
+    cases = [["3.664", 3.565, 3.763], ["20.00", 19.99, 20.01], ["0.4618", 0.4598, 0.4638], ["123.4", 50, 200],
+             ["7", 7, 7], ["-1.25", -1.26, -1.24], ["0.10", 0.10, 0.105]]  # fmt: skip
+    assert page.run(f"({certain})({json.dumps(cases)})") == ["3", "20.0", "0.46", "", "7", "-1.2", "0.10"]
+    sure = page.run("document.querySelector('#waits tbody td .sure').innerText")
+    assert page.cell("all jobs", 2).startswith(sure)
+
+
+def test_exact_where_the_chain_is_small(page: Page) -> None:
+    page.set(f"Service law of {EVIL}", "exponential")
+    page.wait(f"{ANSWERED}.standing === 'exact'")
+    classes = [MODEL["classes"][0] | {"service": {"law": "exponential", "mean": 1.0}}, MODEL["classes"][1]]
+    answer = loynes.exact(MODEL | {"classes": classes}, rate=1.0)
+    assert answer.overall is not None
+    assert page.cell("all jobs", 2) == f"{answer.overall.mean:.6g}"
+    assert page.run("document.querySelectorAll('#waits tbody .unsure').length") == 0
+    page.settled()
+    assert "loynes exact model.toml --rate 1.0" in page.run("document.querySelector('#same').textContent")
+
+
+def test_edits_are_undone_and_redone(page: Page) -> None:
+    page.set("Need of wide", 4)
+    page.set(f"Share of {EVIL}", 0.5)
+    page.wait("document.querySelector('[aria-label=\"Share of wide\"]').value === '0.5'")
+    page.click("#undo")
+    page.wait("document.querySelector('[aria-label=\"Share of wide\"]').value === '0.25'")
+    page.run("document.dispatchEvent(new KeyboardEvent('keydown', { key: 'z', ctrlKey: true, bubbles: true }))")
+    page.wait("document.querySelector('[aria-label=\"Need of wide\"]').value === '6'")
+    assert page.run("document.querySelector('#undo').disabled")
+    again = "{ key: 'Z', ctrlKey: true, shiftKey: true, bubbles: true }"
+    page.run(f"document.dispatchEvent(new KeyboardEvent('keydown', {again}))")
+    page.wait("document.querySelector('[aria-label=\"Need of wide\"]').value === '4'")
+    # What cannot be is said where it was written, and undone.
+    page.set("Need of wide", 9)
+    page.wait("!document.querySelector('#problem').hidden")
+    assert "wide" in page.run("document.querySelector('#problem').innerText")
+    assert page.run("document.querySelector('[aria-invalid]').value") == "9"
+    page.click("#undo")
+    page.wait("document.querySelector('#problem').hidden && !document.querySelector('[aria-invalid]')")
+    page.click("#add")
+    page.wait("document.querySelectorAll('#classes tbody tr').length === 3")
+    page.click('[aria-label="Remove class-3"]')
+    page.wait("document.querySelectorAll('#classes tbody tr').length === 2")
+    assert page.value("Share of wide") == "0.25"
+    assert page.browser.problems == ["Failed to load resource: the server responded with a status of 400 (Bad Request)"]
+
+
+def test_a_pinned_state_is_compared_on_the_same_jobs(page: Page) -> None:
+    page.click("#pin")
+    page.choose("rate", 1.2)
+    page.wait(f"{ANSWERED}.precision === '0.01'")
+    page.wait("document.querySelector('#how').innerText.includes('on the same jobs')")
+    before, after = loynes.load(MODEL).with_rate(1.0), loynes.load(MODEL).with_rate(1.2)
+    expected = shown(loynes.compare(before, after, precision=0.05).overall.wait["mean"])
+    assert page.cell("all jobs", 5) == f"+{expected}"
+    page.click("#unpin")
+    page.wait("getComputedStyle(document.querySelector('#waits tbody tr').cells[5]).display === 'none'")
+
+
+def test_policies_and_what_ifs(page: Page) -> None:
+    page.choose("policy", "easy")
+    text, precision = page.answered("estimate")
+    assert text == mean(1.0, policy="easy", precision=precision)
+    page.choose("policy", "fcfs")
+    page.click("#what_if")
+    page.wait("document.querySelectorAll('#ifs li').length === 4")
+    texts = page.run("[...document.querySelectorAll('#ifs b')].map((one) => one.innerText)")
+    assert texts == ["one server more", "without wide", "wide half as long", "needs of at most 1"]
+    more = loynes.evaluate(MODEL | {"servers": 9}, rate=1.0, precision=0.05).overall.wait.mean
+    assert shown(more) in page.run("document.querySelector('#ifs li').innerText")
+    page.choose("of", EVIL)
+    page.wait(f"document.querySelectorAll('#ifs b')[1]?.innerText === {json.dumps(f'without {EVIL}')}")
+    page.click('[aria-label="Use: one server more"]')
+    page.wait("document.querySelector('#servers').value === '9'")
+    page.click("#what_if")
+    page.click("#policies")
+    page.wait("document.querySelectorAll('#orders li').length >= 2")
+    page.click('#orders [aria-label="Use: easy"]')
+    assert page.run("document.querySelector('#policy').value") == "easy"
+    page.click("#policies")
+
+
+def test_exports_are_what_they_say_and_models_come_back_by_a_drop(page: Page) -> None:
+    page.choose("rate", 0.75)
+    for form in ("toml", "command", "python"):
+        page.run("document.querySelector('#out').textContent = ''")
+        page.click(f"[data-form={form}]")
+        page.wait("document.querySelector('#out').textContent")
+        text = page.run("document.querySelector('#out').textContent")
+        if form == "toml":
+            toml = text
+            assert loynes.load(tomllib.loads(text)).rate == 0.75
+        elif form == "command":
+            assert text == "loynes evaluate model.toml --rate 0.75"
+        else:
+            assert "loynes.evaluate(model, rate=0.75" in text
+    page.run("URL.createObjectURL = (blob) => { blob.text().then((text) => { window.kept = text; }); return '#'; }")
+    page.click("[data-form=report]")
+    page.wait("window.kept")
+    report = page.run("window.kept")
+    assert report.startswith("<!doctype html>")
+    assert mean(0.75) in report
+    page.choose("rate", 1.1)
+    page.drop("model.toml", toml)
+    page.wait("document.querySelector('#rate').value === '0.75'")
+    page.drop("spoilt.toml", "servers = [")
+    page.wait("document.querySelector('#problem').innerText.startsWith('spoilt.toml: ')")
+    page.click("#undo")
+    page.wait("document.querySelector('#rate').value === '1.1'")
+
+
+def test_resources_and_nodes_are_edited(page: Page) -> None:
+    page.drop("mix.json", json.dumps(loynes.load("cpu-gpu-mix").to_dict()))
+    page.wait("document.querySelector('[aria-label=\"gpu of the cluster\"]')")
+    page.set("gpu of the cluster", 20)
+    page.shows("cpu-gpu-mix: 256 cpu, 20 gpu")
+    page.set("Need of training: gpu", 5)
+    page.wait("document.querySelector('[aria-label=\"Need of training: gpu\"]').value === '5'")
+    page.drop("nodes.toml", (Path(__file__).parents[2] / "examples" / "shared-nodes.toml").read_text())
+    page.set_when("Count of gpu nodes", 9)
+    page.shows("1088 cpu, 72 gpu")
+    drawn = "[...document.querySelector('#floor').getContext('2d').getImageData(0, 0, 900, 260).data].some(Boolean)"
+    assert page.run(drawn)
+    page.set("memory of each gpu node", "256 GB")
+    page.shows("3328 GB memory")
+    assert page.run("!document.querySelector('#pooled').hidden")
+    page.set("Tasks of training", 3)
+    page.wait("document.querySelector('[aria-label=\"Tasks of training\"]').value === '3'")
+    assert page.run("document.querySelector('#problem').hidden")
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+def test_narrow_and_wide_light_and_dark(page: Page, width: int) -> None:
+    page.settled()
+    page.browser.resize(width)
+    try:
+        assert page.run("document.documentElement.scrollWidth") <= width
+        colours = []
+        for scheme in ("light", "dark"):
+            page.browser.scheme(scheme)
+            colours.append(page.run("getComputedStyle(document.body).backgroundColor"))
+        assert colours == ["rgb(251, 250, 248)", "rgb(21, 24, 28)"]
+        page.click("#theme")
+        assert page.run("getComputedStyle(document.body).backgroundColor") == colours[0]
+    finally:
+        page.browser.scheme("light")
+        page.browser.resize(1200)
+
+
+def test_keys_and_screen_readers(page: Page) -> None:
+    page.settled()
+    nameless = page.run("""[...document.querySelectorAll("input, select, button, canvas, [role=img]")]
+        .filter((one) => !(one.getAttribute("aria-label") || one.textContent.trim() || one.labels?.length))
+        .map((one) => one.outerHTML)""")
+    assert nameless == []
+    assert page.run("document.querySelector('#status').getAttribute('aria-live')") == "polite"
+    assert page.run("document.querySelector('#problem').getAttribute('role')") == "alert"
+    before = float(page.run("document.querySelector('#rate').value"))
+    page.run("document.querySelector('#slide').focus()")
+    page.browser.press("ArrowRight")
+    page.wait(f"Number(document.querySelector('#rate').value) > {before}")
+    assert page.run("document.activeElement.id") == "slide"
+    # A field that is edited keeps the focus while answers come.
+    page.run("document.querySelector('[aria-label=\"Need of wide\"]').focus()")
+    page.choose("rate", 1.3)
+    page.settled()
+    assert page.run("document.activeElement.getAttribute('aria-label')") == "Need of wide"
+    page.run("document.querySelector('#play').click()")
+    first = page.run("document.querySelector('#floor').toDataURL()")
+    page.wait(f"document.querySelector('#floor').toDataURL() !== {json.dumps(first)}")
+    assert page.run("document.querySelector('#play').getAttribute('aria-pressed')") == "true"
+    assert page.browser.problems == []

@@ -2,56 +2,74 @@
 
 from __future__ import annotations
 
+import os
+import re
 import secrets
+import socket
 import sys
 import threading
 import webbrowser
 from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from loynes.errors import UsageError
-from loynes.model import Model, load
+
+if TYPE_CHECKING:
+    from loynes.explore.service import Service
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-
-
-def model_of(subject: str, changes: Iterable[str]) -> Model:
-    """The model that is named; of a log, one that is fitted to it, as `loynes fit` does."""
-    from loynes.questions.asking.subject import is_log
-
-    if not is_log(subject):
-        return load(subject, changes)
-    from loynes.questions.asking.ask import ask
-    from loynes.questions.fit import Fit
-
-    fitted = ask(Fit.of(subject, compare=False))
-    return load(fitted.model, changes)  # type: ignore[attr-defined]
 
 
 def explore(subject: str, changes: Iterable[str], *, browser: bool, port: int, host: str) -> None:
     """Serve the page until interrupted."""
     try:
-        from loynes.explore.server import bound, serve
+        from loynes.explore.server import EVERYWHERE, bound, serve
     except ImportError:
         raise UsageError("explore needs Starlette and uvicorn: pip install 'loynes[explore]'") from None
-    from loynes.explore.state import first_state
+    from loynes.explore.subject import service_of
 
-    state = first_state(model_of(subject, changes))
-    _ = state.cluster  # one that is too large for a page is refused before anything is opened
+    service: Service = service_of(subject, changes)
     try:
         listening = bound(host, port)
     except OSError as error:
         raise UsageError(f"port {port}: cannot listen on {host}: {error.strerror}") from None
-    token = secrets.token_urlsafe(24)
-    shown = f"[{host}]" if ":" in host else host
+    token = token_of(port)
+    name = socket.gethostname() if host in EVERYWHERE else host
+    shown = f"[{name}]" if ":" in name else name
     address = f"http://{shown}:{listening.getsockname()[1]}/{token}/"
     if host not in LOOPBACK:
         print(f"loynes: warning: {host} can be reached from other machines; whoever has the address can use the page",
               file=sys.stderr)  # fmt: skip
 
     def ready() -> None:
-        print(f"{state.cluster.label} is at {address}", flush=True)
+        print(f"{service.state.cluster.label} is at {address}", flush=True)
         print("Ctrl-C ends it", file=sys.stderr, flush=True)
         if browser:
             threading.Timer(0.5, webbrowser.open, (address,)).start()
 
-    serve(state, listening, token, host, ready)
+    serve(service, listening, token, host, ready)
+
+
+def token_of(port: int) -> str:
+    """What nobody can guess of the address: drawn anew, but kept for a port that is named.
+
+    A page whose server was started again on the same port then finds it, and its address, which holds its state, still
+    opens. The file is for its owner's eyes only; where there can be none, the token is a new one each time.
+    """
+    new = secrets.token_urlsafe(24)
+    if not port:
+        return new
+    folder = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "loynes"
+    file = folder / f"explore-{port}.token"
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with suppress(FileExistsError), open(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as out:
+            out.write(new)
+        seen, kept = file.stat(), file.read_text()
+        mine = seen.st_uid == getattr(os, "getuid", lambda: seen.st_uid)() and not seen.st_mode & 0o077
+        # Of somebody else, readable by others, or spoilt: not to be trusted.
+        if mine and re.fullmatch(r"[\w-]{32}", kept, re.ASCII):
+            return kept
+    return new

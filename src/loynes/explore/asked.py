@@ -1,107 +1,179 @@
-"""Which questions the page asks of a state, in which order, and what it is told of their answers."""
+"""Which questions the page asks of a state, in which order: what is known soonest first, then ever more exactly."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
-from loynes.errors import LoynesError, ModelError
-from loynes.estimate import Estimate
-from loynes.explore.state import Also, State
-from loynes.model import Model, load
-from loynes.questions.asking.command_line import command_line
+from loynes.errors import LoynesError, ModelError, UnstableError
+from loynes.explore.state import Also, Pinned, State
+from loynes.explore.told import from_below, less, shown, told
+from loynes.explore.what_ifs import what_ifs
+from loynes.model import Model
 from loynes.questions.asking.question import Question
 from loynes.questions.compare import Compare
 from loynes.questions.evaluate import Evaluate
+from loynes.questions.exact import AskExact
 from loynes.questions.stability import Stability
 from loynes.results.base import Result
-from loynes.results.records.comparison import Comparison
 from loynes.results.records.evaluation import Evaluation
-from loynes.results.records.threshold import Threshold
 
-# The threshold is soon known to a tenth, then as well as on the command line. Waits likewise.
-THRESHOLDS = (0.1, 0.005)
+# The first bracket of the threshold takes a few hundredths of a second: so wide, from so many jobs.
+FIRST_WIDTH, FIRST_JOBS = 0.1, 100_000
+# Chains of so many states give exact waits in a tenth of a second, and of so many an exact threshold.
+STATES_FOR_WAITS, STATES_FOR_THRESHOLD = 120, 2_000
+# The first waits are bounded from below by a short run from the empty cluster.
+FROM_EMPTY: dict[str, Any] = {"method": "forward", "replicas": 32, "burn_in": 256, "samples": 2_048}
+# Then they are known to these half-widths, relative to the mean.
 WAITS = (0.2, 0.05, 0.01)
 # Of what is shown beside the answer.
 BESIDE = 0.05
 POLICIES = ("fcfs", "easy", "first-fit", "most-servers-first", "server-filling")
 LOADS = (0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 0.95)
+# Seconds after which a question ends with what is known by then; the command that is shown says so.
+LONGEST = 120.0
+
+Event = dict[str, Any]
+Ask = Callable[[Question], Result]
 
 
-@dataclass(frozen=True)
-class Step:
-    """A question, and where its answer is shown."""
+class Asking:
+    """The questions of one state, asked one after the other."""
 
-    kind: str
-    name: str
-    question: Question
+    def __init__(self, state: State, also: tuple[Also, ...], ask: Ask, of: str | None = None) -> None:
+        self._state, self._also, self._ask, self._of = state, also, ask, of
+        self._model = state.cluster
+        self._shared: dict[str, Any] = {"policy": state.policy, "seed": state.seed, "time": LONGEST}
+        self._precise = float("inf")  # the half-width of the mean wait by now, relative
 
+    def events(self) -> Iterator[Event]:
+        """What the page is told, in turn."""
+        if not (yield from self._exactly()):
+            yield from self._sampled()
+        pinned = self._state.pinned
+        if pinned is not None:
+            yield from self._difference(pinned)
+        if "what_if" in self._also:
+            for other in what_ifs(self._model, self._state.rate, self._of):
+                question = Evaluate.of(other.model, rate=other.rate, precision=BESIDE, **self._shared)
+                for event in self._told("what_if", other.name, question):
+                    yield event | {"state": {"model": other.model.to_dict(), "rate": other.rate}}
+        if "policies" in self._also:
+            for policy in POLICIES:
+                rest = self._shared | {"policy": policy}
+                question = Evaluate.of(self._model, rate=self._state.rate, precision=BESIDE, **rest)
+                yield from self._told("policy", policy, question)
+        if "sweep" in self._also:
+            for load in LOADS:
+                question = Evaluate.of(self._model, load=load, precision=2 * BESIDE, **self._shared)
+                yield from self._told("point", f"{load:g}", question)
 
-def steps_of(state: State, also: tuple[Also, ...]) -> Iterator[Step | LoynesError]:
-    """The questions of a state, what is known soonest first; an error where one cannot be asked."""
-    model = state.cluster
-    shared: dict[str, Any] = {"rate": state.rate, "seed": state.seed}
-    for precision in THRESHOLDS:
-        yield Step("threshold", "", Stability.of(model, precision=precision, seed=state.seed))
-    for precision in WAITS:
-        yield Step("waits", "", Evaluate.of(model, precision=precision, policy=state.policy, **shared))
-    if state.pinned is not None:
+    def _exactly(self) -> Generator[Event, None, bool]:
+        """Where the chain is small or there is a formula: the waits, and nothing is left to sample."""
+        model, state = self._model, self._state
+        if state.policy != "fcfs" or model.nodes or model.has_priorities or model.discipline not in (None, "fcfs"):
+            return False
+        question = AskExact.of(model, rate=state.rate, max_states=STATES_FOR_WAITS)
         try:
-            yield Step("difference", "", Compare.of(state.pinned.cluster, model, precision=BESIDE, seed=state.seed))
+            event = told(question, self._ask(question))
+        except UnstableError:
+            return False
+        except LoynesError:
+            return False  # too large, or another kind of model: it is sampled
+        yield {"kind": "threshold", "name": ""} | event
+        yield {"kind": "waits", "name": ""} | event
+        return True
+
+    def _sampled(self) -> Iterator[Event]:
+        model, state = self._model, self._state
+        first = Stability.of(model, precision=FIRST_WIDTH, max_jobs=FIRST_JOBS, seed=state.seed, time=LONGEST)
+        yield from self._told("threshold", "", first)
+        known = yield from self._exact_threshold()
+        if state.policy == "fcfs":
+            question = Evaluate.of(model, rate=state.rate, seed=state.seed, time=LONGEST, **FROM_EMPTY)
+            try:
+                result = self._ask(question)
+                assert isinstance(result, Evaluation)
+                yield {"kind": "waits", "name": ""} | from_below(question, result)
+            except UnstableError as error:
+                yield {"kind": "waits", "name": "", "unstable": str(error)}
+                self._precise = 0.0
+            except LoynesError as error:
+                yield {"kind": "waits", "name": "", "error": str(error)}
+                self._precise = 0.0
+        if not known:
+            yield from self._told("threshold", "", Stability.of(model, seed=state.seed, time=LONGEST))
+        for precision in WAITS:
+            # A coarser one is asked for only where it is not there yet.
+            if self._precise > precision or (self._precise and precision == WAITS[-1]):
+                question = Evaluate.of(model, rate=state.rate, precision=precision, **self._shared)
+                yield from self._told("waits", "", question)
+
+    def _exact_threshold(self) -> Generator[Event, None, bool]:
+        """Where the saturated chain has a few hundred states; whether it has."""
+        model = self._model
+        if model.discipline not in (None, "fcfs"):
+            return False
+        at_no_rate = model.model_copy(update={"arrivals": model.arrivals.model_copy(update={"rate": None})})
+        question = AskExact.of(at_no_rate, max_states=STATES_FOR_THRESHOLD)
+        try:
+            event = told(question, self._ask(question))
+        except LoynesError:
+            return False
+        yield {"kind": "threshold", "name": ""} | event
+        return True
+
+    def _difference(self, pinned: Pinned) -> Iterator[Event]:
+        """Against the pinned state: on the same jobs, in turn; under other policies of two runs of their own."""
+        state = self._state
+        try:
+            if state.policy == pinned.policy == "fcfs":
+                question = Compare.of(pinned.cluster, self._model, precision=BESIDE, seed=state.seed, time=LONGEST)
+                for event in self._told("difference", "", question):
+                    yield event | {"how": "on the same jobs"}
+                return
+            runs = [
+                Evaluate.of(model, rate=rate, precision=BESIDE, **self._shared | {"policy": policy})
+                for model, rate, policy in ((pinned.cluster, pinned.rate, pinned.policy),
+                                            (self._model, state.rate, state.policy))
+            ]  # fmt: skip
+            first, second = (self._ask(question) for question in runs)
+            assert isinstance(first, Evaluation)
+            assert isinstance(second, Evaluation)
         except LoynesError as error:
-            yield error
-    if "what_if" in also:
-        for name, other, rate in what_ifs(model, state.rate):
-            of = shared | {"rate": rate, "precision": BESIDE}
-            yield Step("what_if", name, Evaluate.of(other, policy=state.policy, **of))
-    if "policies" in also:
-        for policy in POLICIES:
-            yield Step("policy", policy, Evaluate.of(model, policy=policy, precision=BESIDE, **shared))
-    if "sweep" in also:
-        for load_ in LOADS:
-            of = {"load": load_, "precision": 2 * BESIDE, "seed": state.seed}
-            yield Step("point", "", Evaluate.of(model, policy=state.policy, **of))
+            yield {"kind": "difference", "name": "", "error": str(error)}
+            return
+        shared = [name for name in second.classes if name in first.classes]
+        yield {
+            "kind": "difference", "name": "", "how": "of two runs, each with its own jobs under its own policy",
+            "overall": shown(less(second.overall.wait.mean, first.overall.wait.mean)),
+            "classes": {
+                name: shown(less(second.classes[name].wait.mean, first.classes[name].wait.mean)) for name in shared
+            },
+        }  # fmt: skip
+
+    def _told(self, kind: str, name: str, question: Question) -> Iterator[Event]:
+        """The answer, or why there is none."""
+        event: Event = {"kind": kind, "name": name}
+        try:
+            result = self._ask(question)
+        except UnstableError as error:
+            self._note(kind, 0.0)
+            yield event | {"unstable": str(error)}
+            return
+        except LoynesError as error:
+            yield event | {"error": str(error)}
+            return
+        if isinstance(result, Evaluation):
+            self._note(kind, result.overall.wait.mean.relative)
+        yield event | told(question, result)
+
+    def _note(self, kind: str, precise: float) -> None:
+        if kind == "waits":
+            self._precise = precise
 
 
-def what_ifs(model: Model, rate: float) -> Iterator[tuple[str, Model, float]]:
-    """The usual changes: a name, the changed model, and the rate at which its jobs come."""
-    document = model.to_dict()
-    if model.one_kind is not None:
-        yield "one server more", load(document | {"servers": model.one_kind + 1}), rate
-    if any(c.arrivals is not None for c in model.classes):
-        return
-    if len(model.classes) > 1:
-        heaviest = max(model.classes, key=lambda c: model.need(c))
-        rest = [c for c in document["classes"] if c["name"] != heaviest.label]
-        total = 1.0 - heaviest.probability
-        fewer = [c | {"probability": c["probability"] / total} for c in rest]
-        yield f"without {heaviest.label}", load(document | {"classes": fewer}), rate * total
-        half = _half_as_long(document, heaviest.label)
-        if half is not None:
-            yield f"{heaviest.label} half as long", load(half), rate
-        needs = sorted({c.need for c in model.classes if isinstance(c.any_units, int)})
-        if model.one_kind is not None and len(needs) > 1:
-            cap = needs[-2]
-            cut = [c | {"need": min(c["need"], cap)} for c in document["classes"]]
-            yield f"needs of at most {cap}", load(document | {"classes": cut}), rate
-
-
-def _half_as_long(document: dict[str, Any], name: str) -> dict[str, Any] | None:
-    """The model with the services of one class halved; None where the law has no single scale."""
-    classes = []
-    for one in document["classes"]:
-        service = dict(one["service"])
-        if one["name"] == name:
-            key = next((key for key in ("mean", "value") if key in service), None)
-            if key is None:
-                return None
-            service[key] /= 2.0
-        classes.append(one | {"service": service})
-    return document | {"classes": classes}
-
-
-def facts_of(state: State) -> dict[str, Any]:
+def facts_of(state: State) -> Event:
     """What is known of a state without sampling: it is exact, and there at once."""
     model = state.cluster
     if not model.classes:
@@ -113,62 +185,22 @@ def facts_of(state: State) -> dict[str, Any]:
         "ideal": model.ideal,
         "busy": state.rate * model.work,
         "servers": model.units[model.bottleneck],
+        "kinds": list(model.kinds),
+        "bottleneck": model.kinds[model.bottleneck],
+        "pooled": pooled(model, state.policy),
         "time_unit": model.time_unit,
         "classes": [
-            {"name": c.label, "need": c.need_text, "probability": c.probability, "law": c.service.law,
-             "mean": c.service.mean, "cv": _finite(c.service.variation)}
+            {"name": c.label, "need": c.need_text, "units": model.demand(c)[model.bottleneck],
+             "probability": c.probability, "law": c.service.law, "mean": c.service.mean,
+             "cv": _finite(c.service.variation)}
             for c in model.classes
         ],
     }  # fmt: skip
 
 
-def told(step: Step, result: Result) -> dict[str, Any]:
-    """What the page is told of an answer: numbers, the text that a table shows, and the command line for it."""
-    question = step.question
-    event: dict[str, Any] = {
-        "kind": step.kind, "name": step.name, "warnings": list(result.warnings),
-        "command": command_line(type(question), question.options()), "precision": getattr(question, "precision", None),
-    }  # fmt: skip
-    if isinstance(result, Threshold):
-        return event | {"threshold": shown(result.threshold), "ideal": result.ideal}
-    if isinstance(result, Comparison):
-        return event | {
-            "overall": shown(result.overall.wait["mean"]),
-            "classes": {name: shown(one.wait["mean"]) for name, one in result.classes.items()},
-        }
-    assert isinstance(result, Evaluation)
-    return event | evaluated(result)
-
-
-def evaluated(result: Evaluation) -> dict[str, Any]:
-    """Waits by class, the state of the cluster, and P(wait > x)."""
-    system = result.system
-    tails = result.tails
-    return {
-        "rate": result.rate,
-        "load": result.load,
-        "standing": result.standing,
-        "jobs": result.jobs,
-        "seconds": result.seconds,
-        "overall": waits_of(result.overall),
-        "classes": {name: waits_of(one) for name, one in result.classes.items()},
-        "system": {name: shown(getattr(system, name))
-                   for name in ("busy_servers", "idle_servers", "hol_loss", "jobs_waiting", "utilization")},
-        "tails": None if tails is None else {
-            "x": list(tails.x), "classes": {name: list(one.estimate) for name, one in tails.classes.items()}
-        },
-    }  # fmt: skip
-
-
-def waits_of(waits: Any) -> dict[str, Any]:
-    wait = waits.wait
-    return {"mean": shown(wait.mean), "p50": shown(wait.p50), "p95": shown(wait.p95), "p99": shown(wait.p99),
-            "no_wait": shown(waits.no_wait)}  # fmt: skip
-
-
-def shown(value: Estimate) -> dict[str, Any]:
-    """An estimate with the text that tables show: as many digits as its interval supports."""
-    return value.to_dict() | {"text": str(value)}
+def pooled(model: Model, policy: str) -> bool:
+    """Whether the answer is for the cluster without its nodes: what is certified knows none."""
+    return bool(model.nodes) and policy == "fcfs"
 
 
 def _finite(value: float) -> float | None:

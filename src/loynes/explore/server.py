@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hmac
 import json
-import secrets
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Container
 from contextlib import asynccontextmanager, suppress
-from importlib.resources import files
-from typing import Any, get_args
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -18,22 +18,12 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from loynes._version import __version__
 from loynes.errors import LoynesError
-from loynes.explore.asked import facts_of
-from loynes.explore.state import LONGEST_NAME, MOST_BYTES, Also, Form, State, exported, imported, state_of
-from loynes.explore.work import BusyError, Workers
+from loynes.explore.pages import ASSETS, asset_of
+from loynes.explore.service import Service
+from loynes.explore.state import MOST_BYTES
+from loynes.explore.work import BusyError
 
-# What the browser may ask for, and what it is. Styles of reports are those of the page, too.
-ASSETS = {
-    "index.html": ("explore", "text/html"),
-    "page.css": ("explore", "text/css"),
-    "report.css": ("report", "text/css"),
-    "page.js": ("explore", "text/javascript"),
-    "state.js": ("explore", "text/javascript"),
-    "charts.js": ("explore", "text/javascript"),
-    "line.js": ("explore", "text/javascript"),
-}
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -46,6 +36,10 @@ HEADERS = {
 }
 
 
+# Listening on these is listening on all addresses of the machine.
+EVERYWHERE = ("0.0.0.0", "::")
+
+
 class Guard:
     """Lets through only requests to this very address, with the token, from the page itself.
 
@@ -53,7 +47,7 @@ class Guard:
     posts to this address sends its own as Origin. Neither is let through, and neither knows the token.
     """
 
-    def __init__(self, app: ASGIApp, token: str, hosts: frozenset[str]) -> None:
+    def __init__(self, app: ASGIApp, token: str, hosts: Container[str]) -> None:
         self._app, self._token, self._hosts = app, token, hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -72,10 +66,10 @@ class Guard:
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Request(scope).headers
-        if headers.get("host", "").lower() not in self._hosts:
+        host = headers.get("host", "").lower()
+        if host not in self._hosts:
             return PlainTextResponse("this server is not known by that name", 421)
-        origins = {f"http://{host}" for host in self._hosts}
-        if "origin" in headers and headers["origin"].lower() not in origins:
+        if "origin" in headers and headers["origin"].lower() != f"http://{host}":
             return PlainTextResponse("requests come from this page only", 403)
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
             return PlainTextResponse("requests come from this page only", 403)
@@ -106,64 +100,48 @@ async def body_of(request: Request) -> dict[str, Any]:
     return given
 
 
-def app_of(state: State, token: str, hosts: frozenset[str], workers: Workers | None = None) -> ASGIApp:
-    """The whole application, for a page that begins with this state."""
-    workers = workers or Workers()
+def app_of(service: Service, token: str, hosts: Container[str]) -> ASGIApp:
+    """The whole application: pages, and the service behind them."""
 
     async def asset(request: Request) -> Response:
         name = request.path_params.get("name") or "index.html"
         if name not in ASSETS:
             raise HTTPException(404, "not found")
-        room, kind = ASSETS[name]
-        path = files(f"loynes.{room}") / "assets" / ("page.css" if name == "report.css" else name)
-        return Response(path.read_bytes(), media_type=kind)
+        return Response(asset_of(name).encode(), media_type=ASSETS[name][1])
 
     async def start(request: Request) -> Response:
-        from loynes.kernels.events.policies import policies
+        return JSONResponse(service.start())
 
-        return JSONResponse({"state": state.model_dump(exclude_none=True), "version": __version__,
-                             "policies": list(policies())})  # fmt: skip
+    async def alive(request: Request) -> Response:
+        return Response(status_code=204)
 
     async def answer(request: Request) -> Response:
-        given = await body_of(request)
-        asked = state_of(given.get("state"))
-        tab = str(given.get("tab", ""))[:LONGEST_NAME]
-        also = [name for name in get_args(Also) if name in (given.get("also") or ())]
-        facts = facts_of(asked)
-        sent = {"state": asked.model_dump(exclude_none=True), "also": also}
-        events = workers.answers(tab, sent)
+        facts, job = service.answer(await body_of(request))
 
         async def streamed() -> AsyncIterator[bytes]:
-            yield _sse(facts)
+            # Whoever goes away, by closing the tab or by asking again, ends the work.
             try:
-                async for event in events:
+                yield _sse(facts)
+                async for event in job:
                     yield _sse(event)
-            except BusyError as error:
-                yield _sse({"kind": "error", "text": str(error)})
             finally:
-                await events.aclose()  # type: ignore[attr-defined]
+                job.cancel()
 
         return StreamingResponse(streamed(), media_type="text/event-stream")
 
     async def export(request: Request) -> Response:
         given = await body_of(request)
-        asked, form = state_of(given.get("state")), given.get("form")
-        if form == "report":
-            page = await _report(workers, asked)
-            return Response(page, media_type="text/html", headers={"content-disposition": "attachment"})
-        if form not in get_args(Form):
-            raise HTTPException(400, "no such form")
-        return PlainTextResponse(exported(asked, form))  # type: ignore[arg-type]
+        text = await service.export(given)
+        if given.get("form") == "report":
+            return Response(text, media_type="text/html", headers={"content-disposition": "attachment"})
+        return PlainTextResponse(text)
 
     async def take(request: Request) -> Response:
-        given = await body_of(request)
-        model = imported(str(given.get("text", "")))
-        from loynes.explore.state import first_state
-        from loynes.model import load
-
-        return JSONResponse(first_state(load(model)).model_dump(exclude_none=True))
+        return JSONResponse(service.take(await body_of(request)))
 
     async def refused(request: Request, error: Exception) -> Response:
+        if isinstance(error, BusyError):
+            return JSONResponse({"error": str(error)}, 503, {"retry-after": "2"})
         return JSONResponse({"error": str(error)}, 400)
 
     async def failed(request: Request, error: Exception) -> Response:
@@ -172,46 +150,57 @@ def app_of(state: State, token: str, hosts: frozenset[str], workers: Workers | N
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        await workers.start()
+        await service.workers.start()
         try:
             yield
         finally:
-            await workers.close()
+            await service.workers.close()
 
     routes = [
         Route(f"/{token}/", asset), Route(f"/{token}/assets/{{name}}", asset), Route(f"/{token}/api/start", start),
+        Route(f"/{token}/api/alive", alive),
         Route(f"/{token}/api/answer", answer, methods=["POST"]),
         Route(f"/{token}/api/export", export, methods=["POST"]),
         Route(f"/{token}/api/import", take, methods=["POST"]),
     ]  # fmt: skip
-    handlers: Any = {LoynesError: refused, HTTPException: failed}
+    handlers: dict[Any, Any] = {LoynesError: refused, HTTPException: failed}
     return Guard(Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan), token, hosts)
-
-
-async def _report(workers: Workers, state: State) -> str:
-    """The page that `loynes report` would write of this state."""
-    sent = {"state": state.model_dump(exclude_none=True), "report": True}
-    events = workers.answers(f"report {secrets.token_hex(4)}", sent)
-    try:
-        async for event in events:
-            if event["kind"] == "report":
-                return str(event["page"])
-            if event["kind"] in ("error", "lost"):
-                raise HTTPException(400, event.get("text", "the worker was lost; ask again"))
-    finally:
-        await events.aclose()  # type: ignore[attr-defined]
-    raise HTTPException(400, "there is no report of this state: is it stable?")
 
 
 def _sse(event: dict[str, Any]) -> bytes:
     return f"data: {json.dumps(event, allow_nan=False)}\n\n".encode()
 
 
-def names_of(host: str, port: int) -> frozenset[str]:
-    """What a browser calls this server: the address it listens on, and the names of the loopback one."""
-    own = f"[{host}]" if ":" in host else host
-    loopback = ("127.0.0.1", "localhost", "[::1]") if host in ("127.0.0.1", "::1", "localhost") else ()
-    return frozenset(f"{name}:{port}" for name in (own, *loopback))
+@dataclass(frozen=True)
+class Names:
+    """What a browser may call this server, with the port.
+
+    On all addresses of the machine these are its name and whatever is written as an address: a page elsewhere can make
+    its own name lead here, but not a number.
+    """
+
+    names: frozenset[str]
+    port: int
+    addresses: bool = False
+
+    @classmethod
+    def of(cls, host: str, port: int) -> Names:
+        own = f"[{host}]" if ":" in host else host.lower()
+        loopback = {"127.0.0.1", "localhost", "[::1]"}
+        if host in EVERYWHERE:
+            machine = {socket.gethostname().lower(), socket.getfqdn().lower()}
+            return cls(frozenset(loopback | machine), port, addresses=True)
+        return cls(frozenset({own} | (loopback if own in loopback else set())), port)
+
+    def __contains__(self, given: object) -> bool:
+        name, _, port = str(given).rpartition(":")
+        if port != str(self.port):
+            return False
+        if name in self.names:
+            return True
+        with suppress(ValueError):
+            return self.addresses and bool(ip_address(name.removeprefix("[").removesuffix("]")))
+        return False
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -221,17 +210,20 @@ def bound(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        listening.listen(128)  # whoever comes before the server is ready waits, and is not refused
     except OSError:
         listening.close()
         raise
     return listening
 
 
-def serve(state: State, listening: socket.socket, token: str, host: str, ready: Any = None) -> None:
+def serve(
+    service: Service, listening: socket.socket, token: str, host: str, ready: Callable[[], None] | None = None
+) -> None:
     """Serve the page until interrupted; the workers end with it."""
     import uvicorn
 
-    app = app_of(state, token, names_of(host, listening.getsockname()[1]))
+    app = app_of(service, token, Names.of(host, listening.getsockname()[1]))
     config = uvicorn.Config(
         app, log_level="critical", access_log=False, server_header=False, timeout_graceful_shutdown=1,
         limit_concurrency=256, h11_max_incomplete_event_size=16384,

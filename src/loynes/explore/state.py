@@ -13,7 +13,7 @@ from loynes.errors import ModelError, UsageError
 from loynes.model import Model, load
 
 # A page is for looking at a cluster; what is larger is asked on the command line.
-MOST_SERVERS, MOST_CLASSES = 4096, 64
+MOST_SERVERS, MOST_CLASSES = 65_536, 64
 LONGEST_NAME, LONGEST_TEXT, MOST_ENTRIES, DEEPEST = 100, 2000, 2000, 10
 # Of a request, and of what a compressed address may become.
 MOST_BYTES = 256 * 1024
@@ -29,9 +29,11 @@ class Pinned(BaseModel):
 
     model: dict[str, Any]
     rate: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    policy: Annotated[str, Field(max_length=LONGEST_NAME)] = "fcfs"
 
     @property
     def cluster(self) -> Model:
+        check_policy(self.policy)
         return bounded_model(self.model).with_rate(self.rate)
 
 
@@ -49,11 +51,7 @@ class State(BaseModel):
     @property
     def cluster(self) -> Model:
         """The model itself, validated, at the rate."""
-        from loynes.kernels.events.policies import policies
-
-        # Only policies that are built in: a name that is a file would run whatever is in it.
-        if self.policy not in policies():
-            raise UsageError(f"policy {self.policy!r}: no such policy; there are {', '.join(policies())}")
+        check_policy(self.policy)
         return bounded_model(self.model).with_rate(self.rate)
 
     def to_address(self) -> str:
@@ -61,6 +59,14 @@ class State(BaseModel):
         packer = zlib.compressobj(9, zlib.DEFLATED, -15)
         packed = packer.compress(self.model_dump_json(exclude_none=True).encode()) + packer.flush()
         return base64.urlsafe_b64encode(packed).decode().rstrip("=")
+
+
+def check_policy(name: str) -> None:
+    """Only policies that are built in: a name that is a file would run whatever is in it."""
+    from loynes.kernels.events.policies import policies
+
+    if name not in policies():
+        raise UsageError(f"policy {name!r}: no such policy; there are {', '.join(policies())}")
 
 
 def state_of(data: object) -> State:

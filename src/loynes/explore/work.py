@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import suppress
 from typing import Any
 
@@ -20,6 +20,8 @@ MOST_WAITING = 32
 GRACE = 3.0
 # An answer is a line; a report is the longest.
 LONGEST_LINE = 1 << 25
+# With the last event of a job: it was answered, another one of the same tab came, or its worker ended.
+LAST = ("done", "replaced", "lost")
 
 
 class BusyError(UsageError):
@@ -29,15 +31,28 @@ class BusyError(UsageError):
 class Job:
     """What one tab wants to know, and the answers as they come."""
 
-    def __init__(self, number: int, tab: str, request: dict[str, Any]) -> None:
-        self.number, self.tab, self.request = number, tab, request
-        self.events: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+    def __init__(self, workers: Workers, number: int, tab: str, request: dict[str, Any]) -> None:
+        self._workers, self.number, self.tab, self.request = workers, number, tab, request
+        self._events: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self.ended = False
 
-    def end(self, event: dict[str, Any]) -> None:
+    def add(self, event: dict[str, Any]) -> None:
+        """Another event, unless the last has been."""
         if not self.ended:
-            self.ended = True
-            self.events.put_nowait(event)
+            self.ended = event["kind"] in LAST
+            self._events.put_nowait(event)
+
+    async def __aiter__(self) -> AsyncIterator[dict[str, Any]]:
+        """All events up to the last."""
+        while True:
+            event = await self._events.get()
+            yield event
+            if event["kind"] in LAST:
+                return
+
+    def cancel(self) -> None:
+        """Nobody wants to know any more."""
+        self._workers.cancel(self)
 
 
 class Workers:
@@ -63,35 +78,30 @@ class Workers:
         return [one.process.pid for one in self._all if one.process is not None]
 
     @property
+    def busy(self) -> int:
+        """How many of them have a job."""
+        return sum(one.job is not None for one in self._all)
+
+    @property
     def closing(self) -> bool:
         return self._closing
 
-    async def answers(self, tab: str, request: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
-        """The events of a request until it is done. Whoever stops listening, or asks again, ends it."""
-        job = self._submit(tab, request)
-        try:
-            while True:
-                event = await job.events.get()
-                yield event
-                if event["kind"] in ("done", "replaced", "lost"):
-                    return
-        finally:
-            self._cancel(job)
-
-    def _submit(self, tab: str, request: dict[str, Any]) -> Job:
-        self._number += 1
-        job = Job(self._number, tab, request)
+    def submit(self, tab: str, request: dict[str, Any]) -> Job:
+        """A job for a tab, in place of the one that it had. BusyError where too many tabs wait."""
         for older in [*self._waiting.values(), *(one.job for one in self._all)]:
             if older is not None and older.tab == tab:
-                self._cancel(older)
+                self.cancel(older)
         if len(self._waiting) >= MOST_WAITING:
             raise BusyError("too many tabs ask at once; close some")
+        self._number += 1
+        job = Job(self, self._number, tab, request)
         self._waiting[tab] = job
         self.dispatch()
         return job
 
-    def _cancel(self, job: Job) -> None:
-        job.end({"kind": "replaced"})
+    def cancel(self, job: Job) -> None:
+        """Take a job out of the line, or end it where it is being done."""
+        job.add({"kind": "replaced"})
         if self._waiting.get(job.tab) is job:
             del self._waiting[job.tab]
         for one in self._all:
@@ -127,7 +137,7 @@ class _Worker:
         )  # fmt: skip
         self._begin(self._read(self.process))
 
-    def _begin(self, work: Any) -> None:
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -140,16 +150,13 @@ class _Worker:
             if event["kind"] == "ready":
                 self._ready = True
             elif self.job is not None and number == self.job.number:
-                if event["kind"] == "done":
-                    self.job.end(event)
-                    self.job = None
-                elif not self.job.ended:
-                    self.job.events.put_nowait(event)
+                job, self.job = self.job, None if event["kind"] == "done" else self.job
+                job.add(event)
             self._workers.dispatch()
         await process.wait()
         self._ready = False
         if self.job is not None:
-            self.job.end({"kind": "lost"})
+            self.job.add({"kind": "lost"})
             self.job = None
         if not self._workers.closing:
             await asyncio.sleep(0.2)

@@ -12,16 +12,17 @@ import sys
 import threading
 from typing import Any, TextIO
 
-from loynes.errors import LoynesError, UnstableError
+from loynes.errors import LoynesError
 from loynes.execution.deadline import Deadline
-from loynes.explore.asked import Step, steps_of, told
+from loynes.explore.asked import LONGEST, WAITS, Asking
 from loynes.explore.state import State, state_of
+from loynes.questions.asking.question import Question
+from loynes.results.base import Result
 
-# A question that takes longer ends with what is known by then, and says so.
-LONGEST = 120.0
-# What kernels are compiled, or read from the cache, for before the first change.
-WARM = {"servers": 4, "classes": [{"name": n, "need": k, "probability": 0.5, "service": {"law": "exponential",
-        "mean": 1.0}} for n, k in (("a", 1), ("b", 4))]}  # fmt: skip
+# What kernels are compiled, or read from the cache, for before the first change: of laws that are sampled, in a chain
+# too large to be solved at once.
+WARM = {"servers": 16, "classes": [{"name": f"need-{k}", "need": k, "probability": 0.25, "service": {"law": "lognormal",
+        "mean": 1.0, "cv": 1.0}} for k in (1, 2, 5, 16)]}  # fmt: skip
 
 
 class Worker:
@@ -54,7 +55,7 @@ class Worker:
             if asked.get("report"):
                 self._report(number, state)
             else:
-                self._answer(number, state, tuple(asked.get("also", ())))
+                self._answer(number, state, asked)
         except LoynesError as error:
             self.say(number, {"kind": "error", "text": str(error)})
         except KeyboardInterrupt:
@@ -63,36 +64,21 @@ class Worker:
             self.say(number, {"kind": "error", "text": f"a mistake in loynes itself: {type(error).__name__}: {error}"})
         self.say(number, {"kind": "done"})
 
-    def _answer(self, number: int, state: State, also: tuple[Any, ...]) -> None:
-        precise = float("inf")
-        for step in steps_of(state, also):
-            if isinstance(step, LoynesError):
-                self.say(number, {"kind": "remark", "text": str(step)})
-                continue
-            # Another precision is asked for only where it is not there yet; the last always.
-            if step.kind == "waits" and precise <= step.question.precision and step.question.precision > 0.01:  # type: ignore[attr-defined]
-                continue
-            try:
-                result = self._asked(number, step)
-            except UnstableError as error:
-                self.say(number, {"kind": step.kind, "name": step.name, "unstable": str(error)})
-                precise = 0.0 if step.kind == "waits" else precise
-                continue
-            except LoynesError as error:
-                self.say(number, {"kind": step.kind, "name": step.name, "error": str(error)})
-                continue
-            if step.kind == "waits":
-                precise = result.overall.wait.mean.relative
-            self.say(number, told(step, result))
+    def _answer(self, number: int, state: State, asked: dict[str, Any]) -> None:
+        def ask(question: Question) -> Result:
+            return self._asked(number, question)
 
-    def _asked(self, number: int, step: Step) -> Any:
+        for event in Asking(state, tuple(asked.get("also", ())), ask, asked.get("of")).events():
+            self.say(number, event)
+
+    def _asked(self, number: int, question: Question) -> Result:
         from loynes.questions.asking.ask import ask
 
         with self._lock:
             if number <= self._stopped:
                 raise KeyboardInterrupt
             self._deadline = deadline = Deadline(LONGEST)
-        result = ask(step.question, deadline=deadline)
+        result = ask(question, deadline=deadline)
         if deadline.asked:
             raise KeyboardInterrupt
         return result
@@ -101,13 +87,22 @@ class Worker:
         from loynes.questions.evaluate import Evaluate
         from loynes.report import page
 
-        question = Evaluate.of(state.cluster, rate=state.rate, policy=state.policy, seed=state.seed)
-        result = self._asked(number, Step("report", "", question))
-        self.say(number, {"kind": "report", "page": page(result)})
+        question = Evaluate.of(state.cluster, rate=state.rate, policy=state.policy, seed=state.seed, time=LONGEST)
+        self.say(number, {"kind": "report", "page": page(self._asked(number, question))})
 
     def say(self, number: int, event: dict[str, Any]) -> None:
         self._out.write(json.dumps({"job": number} | event, allow_nan=False) + "\n")
         self._out.flush()
+
+
+def warm() -> None:
+    """Answer the first questions of a state, so that what they need is compiled and loaded before anybody waits."""
+    from loynes.questions.asking.ask import ask
+
+    state = state_of({"model": WARM, "rate": 1.0})
+    for event in Asking(state, (), ask).events():
+        if event.get("precision") == WAITS[0]:
+            return
 
 
 def main() -> None:
@@ -116,8 +111,7 @@ def main() -> None:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     worker = Worker(out)
     threading.Thread(target=worker.listen, args=(sys.stdin,), daemon=True).start()
-    silent = Worker(open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
-    silent.do({"job": 1, "state": {"model": WARM, "rate": 0.3}})
+    warm()
     worker.say(0, {"kind": "ready"})
     worker.work()
 

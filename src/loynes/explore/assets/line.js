@@ -1,6 +1,7 @@
 // The line and the servers, moving: an illustration by a small simulation in the browser, first come, first served.
 
 const SPAN = 12; // mean services that are seen at once
+const PATIENCE = 500; // moments that are looked at for one to begin with
 
 export class Floor {
   constructor(canvas) {
@@ -14,7 +15,13 @@ export class Floor {
     this.free = new Array(servers).fill(0);
     this.mean = classes.reduce((sum, c) => sum + c.share * c.mean, 0) || 1;
     this.forward(SPAN * this.mean * 0.6);
+    // Begin where there is something to see: the head of the line waits although servers are free.
+    for (let k = 0; k < PATIENCE && !this.blocked; k++) this.forward(this.mean * 0.2);
     this.draw();
+  }
+
+  get blocked() {
+    return this.line.length > 0 && this.free.some((time) => time <= this.now);
   }
 
   job(at) {
@@ -30,7 +37,8 @@ export class Floor {
     for (;;) {
       const head = this.line[0];
       const order = head ? this.free.map((time, server) => [time, server]).sort((a, b) => a[0] - b[0]) : [];
-      const start = head ? Math.max(order[head.need - 1][0], head.at, this.now) : Infinity;
+      // A job may need none of what is shown; it only waits for its turn.
+      const start = head ? Math.max(head.need ? order[head.need - 1][0] : 0, head.at, this.now) : Infinity;
       if (Math.min(start, this.next) > until) break;
       if (start <= this.next) {
         this.now = start;
@@ -51,7 +59,7 @@ export class Floor {
   draw() {
     const { canvas } = this;
     const pen = canvas.getContext("2d");
-    const style = getComputedStyle(document.documentElement);
+    const style = getComputedStyle(canvas);
     const colour = (name) => style.getPropertyValue(name).trim();
     const [wide, high, left] = [canvas.width, canvas.height, 190];
     pen.clearRect(0, 0, wide, high);
