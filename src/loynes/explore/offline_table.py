@@ -1,7 +1,7 @@
 """A model as the plain data that a page's own kernel draws and serves jobs from: the job table, without its rate.
 
-The kernel in the browser makes the same numbers of it as `inputs` and `kernels/reference.py`, bit for bit. Rate, shares,
-needs and means are changed there, so what is made of them here, gaps and cuts, is left to it.
+The kernel in the browser makes the same numbers of it as `inputs` and `kernels/reference.py`, bit for bit. Rate,
+shares, needs and means are changed there, so what follows from them, gaps and cuts, is left to it.
 """
 
 from __future__ import annotations
@@ -102,4 +102,3 @@ def _arrivals(model: Model, table: JobTable) -> dict[str, Any]:
         data |= {"stretch": float(stretch), "leaving": packed(leaving)}
     cuts = {name: packed(getattr(parts, name).astype(np.float64)) for name in ("move", "size", "start", "start_more")}
     return data | {"first": parts.first.tolist(), "to": parts.to.tolist(), "cuts": cuts}
-
