@@ -18,6 +18,7 @@ from loynes.inputs.arrivals import MODULATED, POISSON, RECORDED, RENEWAL, arriva
 from loynes.inputs.tables import JobTable, job_table
 from loynes.model import Model
 from loynes.model.arrivals import Batch, Renewal
+from loynes.stationary.cut import FOR_VARIANCE
 
 # What a browser looks at while somebody waits for it.
 MOST_SERVERS, MOST_GAPS = 1 << 16, 100_000
@@ -46,9 +47,11 @@ def check(model: Model) -> None:
 def table_data(model: Model) -> dict[str, Any]:
     """The table as JSON: numbers as they are, arrays of them by their bytes, so that no bit is lost."""
     check(model)
-    table = job_table(model, 1.0)
+    table, written = job_table(model, 1.0), model.to_dict()["classes"]
     return {
         "kinds": list(model.kinds),
+        "unitSizes": list(model.unit_sizes),
+        "byResource": model.by_resource,
         "units": table.units.tolist(),
         "strict": bool(table.strict),
         "demand": table.demand.tolist(),
@@ -57,6 +60,8 @@ def table_data(model: Model) -> dict[str, Any]:
         "recipe": table.recipe.tolist(),
         **{name: packed(getattr(table, name)) for name in ("low", "stretch", "p", "q", "r", "add", "grid", "pieces")},
         "arrivals": _arrivals(model, table),
+        # Whether waits have no variance, so that Student's intervals of their means are too short.
+        "heavy": model.highest_moment < FOR_VARIANCE,
         "classes": [
             {
                 "name": c.label,
@@ -64,9 +69,11 @@ def table_data(model: Model) -> dict[str, Any]:
                 "probability": c.probability,
                 "law": c.service.law,
                 "mean": c.service.mean,
+                # What sets the mean in a model file and changes nothing else of the law, if anything does.
+                "scaledBy": next((key for key in ("mean", "value") if key in service["service"]), None),
                 "variance": c.service.variance if math.isfinite(c.service.variance) else None,
             }
-            for c in model.classes
+            for c, service in zip(model.classes, written, strict=True)
         ],
     }
 
