@@ -42,7 +42,7 @@ MOST_REPLICAS = 64
 # What the page computes goes on until these are reached (relative width of the bracket, relative half-width of the mean
 # wait), or for so many seconds.
 REACHED = {"threshold": 0.005, "waits": 0.005}
-SECONDS = 60.0
+SECONDS = 30.0
 # Blocks of jobs that the page compares with the reference.
 CHECKED = 10
 

@@ -6,7 +6,8 @@ const source = URL.createObjectURL(new Blob([$("kernel").textContent], { type: "
 const names = ["all jobs", ...table.classes.map((one) => one.name)];
 const ofTime = data.timeUnit ? ` (${data.timeUnit})` : "";
 let number = 0;
-let bracket, waits; // what the workers said of the present state, last
+let bracket, waits; // what the workers said last
+let fresh = false; // whether waits are those of the present state: older ones are shown pale until there are others
 let asked = { threshold: 0, waits: 0 };
 let visited = []; // mean waits of the present model, at the rates it was looked at
 let checks = {}; // questions for traces that are not answered yet
@@ -61,7 +62,7 @@ function send() {
 
 // Waits are asked once the rate is known to be below the threshold.
 function askWaits() {
-  waits = undefined;
+  fresh = false;
   asked.waits = number += 1;
   const [middle, low, high] = limit();
   if (!(state.rate < low)) {
@@ -69,9 +70,12 @@ function askWaits() {
     const told = !Number.isFinite(middle) ? "The threshold is being looked for." :
       state.rate < high ? "The rate lies within the threshold's bracket: whether the line would grow for ever is not known." :
       "The line grows for ever: more jobs come than the cluster can take.";
-    return standing(state.rate < high ? "" : "unstable", told);
+    waits = undefined;
+    standing(state.rate < high ? "" : "unstable", told);
+    return showWaits();
   }
   standing("", "computing");
+  showWaits();
   serving.postMessage({ kind: "waits", number, change: { ...changeOf(state), rate: state.rate }, skip: skipFor(state.rate / middle) });
 }
 
@@ -95,18 +99,19 @@ function hearThreshold(answer) {
   const before = limit()[1];
   bracket = answer.bracket;
   showThreshold(answer);
-  if (!waits && before <= state.rate) askWaits();
+  if (!fresh && before <= state.rate) askWaits();
   else curve();
 }
 
 function hearWaits(answer) {
   waits = answer;
+  fresh = true;
   for (const place of ["waits", "bars", "tails"]) $(place).classList.remove("old");
   const [mean, low, high] = answer.rows[0].mean;
   visited = [...visited.filter(([rate]) => rate !== state.rate), [state.rate, mean, low, high]];
   const left = answer.skipped < answer.planned ? `; more will be, up to ${count(answer.planned)}` : "";
   const heavy = table.heavy ? " Services have no third moment, so that the wait has no variance: the interval is too short." : "";
-  const reached = { precise: " Done.", late: " Ended after a minute.", "": "" }[answer.ended];
+  const reached = { precise: " Done.", late: " Ended after half a minute.", "": "" }[answer.ended];
   standing("estimate", `started empty, the first ${count(answer.skipped)} jobs of each of 32 chains left out${left}; ${count(answer.jobs)} jobs served; mean wait ±${(50 * (high - low) / mean).toPrecision(2)}%.${reached}${heavy}`);
   showWaits();
 }
@@ -156,10 +161,14 @@ function showWaits() {
     if (here) for (const text of [here.rows[k].mean.text, here.rows[k].p95.text]) add(row, "td", { class: "certified" }, text);
     return row;
   }));
-  const busy = workOf(state).map((work) => work * state.rate);
+  const busy = workOf(state).map((work, t) => Math.min(work * state.rate, state.units[t]));
   $("bars").replaceChildren(...table.kinds.map((name, t) => barOf(name, state.units[t], busy[t], waits?.loss[t])));
-  tailsPicture($("tails"), waits ? waits.rows.map((row, k) => ({ name: names[k], points: row.tail })) : [], `x${ofTime}`);
   legend($("tails-legend"), names, names.map((_, k) => colourOf(k)));
+  pictures();
+}
+
+function pictures() {
+  tailsPicture($("tails"), waits ? waits.rows.map((row, k) => ({ name: names[k], points: row.tail })) : [], `x${ofTime}`);
   curve();
 }
 
@@ -180,7 +189,7 @@ function curve() {
 const topOf = () => Math.max(idealOf(state) * 1.02, state.rate);
 
 function show() {
-  for (const [id, value] of [["rate", state.rate]]) if (document.activeElement !== $(id)) $(id).value = Number(value.toPrecision(7));
+  if (document.activeElement !== $("rate")) $("rate").value = Number(state.rate.toPrecision(7));
   if (document.activeElement !== $("rate-slide")) $("rate-slide").value = Math.round((1000 * state.rate) / topOf());
   $("rate-slide").setAttribute("aria-valuetext", `${short(state.rate)} jobs per unit of time`);
   document.querySelectorAll("[data-at]").forEach((input) => {
@@ -268,6 +277,7 @@ function wire() {
     $("log").setAttribute("aria-pressed", String($("log").getAttribute("aria-pressed") !== "true"));
     curve();
   });
+  window.addEventListener("resize", pictures);
   window.addEventListener("hashchange", () => {
     if (location.hash !== toAddress()) change(() => (state = fromAddress(location.hash)), true);
   });

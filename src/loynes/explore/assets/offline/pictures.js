@@ -1,16 +1,21 @@
 // The page's charts and bars; scales and marks are those of reports (drawing.js).
 
-const [WIDE, HIGH] = [520, 300];
+const HIGH = 300;
 const EDGE = { left: 58, right: 14, top: 12, bottom: 48 };
 const COLOURS = ["ink", "c0", "c1", "c2", "c3", "c4", "c5", "c6"];
 const colourOf = (row) => (row === 0 ? "ink" : COLOURS[1 + ((row - 1) % 7)]);
 
-function framed(place, label, across, up, names, texts) {
-  const svg = draw(document.createDocumentFragment(), "svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": label });
+// As wide as its place, so that texts keep their size.
+const rightOf = (place) => Math.min(Math.max(place.clientWidth, 260), 720) - EDGE.right;
+const ticksFor = (right) => (right < 400 ? 4 : 6);
+
+function framed(place, label, across, up, names) {
+  const right = rightOf(place);
+  const svg = draw(document.createDocumentFragment(), "svg", { viewBox: `0 0 ${right + EDGE.right} ${HIGH}`, role: "img", "aria-label": label });
   for (const tick of up.ticks) {
     const y = up.at(tick);
-    draw(svg, "line", { class: "grid", x1: EDGE.left, x2: WIDE - EDGE.right, y1: y, y2: y });
-    draw(svg, "text", { class: "tick", x: EDGE.left - 7, y: y + 4, "text-anchor": "end" }, texts ? texts(tick) : tickText(tick));
+    draw(svg, "line", { class: "grid", x1: EDGE.left, x2: right, y1: y, y2: y });
+    draw(svg, "text", { class: "tick", x: EDGE.left - 7, y: y + 4, "text-anchor": "end" }, tickText(tick));
   }
   horizontalAxis(svg, across, EDGE.top, HIGH - EDGE.bottom, names);
   place.replaceChildren(svg);
@@ -26,7 +31,7 @@ function tailsPicture(place, series, name) {
   const chances = all.map((point) => point[1]).filter((p) => p > 0);
   const lowest = Math.max(Math.min(...chances, 0.5), 1e-5);
   const shown = all.filter((point) => point[1] >= lowest).map((point) => point[0]);
-  const across = linear(0, Math.max(...shown) || 1, EDGE.left, WIDE - EDGE.right, 6);
+  const across = linear(0, Math.max(...shown) || 1, EDGE.left, rightOf(place), ticksFor(rightOf(place)));
   const up = logarithmic(lowest, 1, HIGH - EDGE.bottom, EDGE.top, 6);
   const svg = framed(place, "P(wait > x) of all jobs and of every class", across, up, name);
   series.forEach((one, row) => {
@@ -54,7 +59,7 @@ function legend(place, names, colours) {
 function curvePicture(place, certified, here, limits, name, log) {
   const all = [...certified, ...here];
   const tops = all.map((point) => (Number.isFinite(point[3]) ? point[3] : point[1]));
-  const across = linear(0, Math.max(...all.map((point) => point[0]), ...limits.map((one) => one.at)) * 1.03, EDGE.left, WIDE - EDGE.right, 6);
+  const across = linear(0, Math.max(...all.map((point) => point[0]), ...limits.map((one) => one.at)) * 1.03, EDGE.left, rightOf(place), ticksFor(rightOf(place)));
   const up = scaleOver([...tops, ...all.map((point) => point[1])], log, HIGH - EDGE.bottom, EDGE.top, 5, true);
   const svg = framed(place, "Mean wait against the arrival rate", across, up, name);
   for (const { at, own } of limits) {
