@@ -157,7 +157,7 @@ class Chains {
     const seen = chances.findIndex((chance, k) => k > 0 && chance[0] === 0);
     const last = seen < 0 ? BINS : seen;
     const points = [];
-    for (let k = 1; k < last; k += 8) points.push([edgeOf(k) * this.all[0].unit, ...chances[k]]);
+    for (let k = 1; k < last; k += 4) points.push([edgeOf(k) * this.all[0].unit, ...chances[k]]);
     return points;
   }
 }

@@ -245,8 +245,8 @@ function makeClasses() {
     const share = inputOf(`shares.${c}`, `Share of ${one.name}`, { min: 0, max: 1 }, (value) => (state.shares = reshared(state.shares, c, value)));
     share.disabled = table.classes.length === 1;
     row.insertCell().append(share);
-    row.insertCell().textContent = one.law;
     row.insertCell().append(inputOf(`means.${c}`, `Mean service of ${one.name}`, { min: 0 }, (value) => (state.means[c] = value)));
+    row.insertCell().textContent = one.law;
   }
 }
 

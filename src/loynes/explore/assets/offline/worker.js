@@ -35,16 +35,15 @@ function traced({ change, seed, replica, blocks, saturated }) {
   return { waits: Float64Array.from(waits), workload: chain.cluster.workload };
 }
 
+// Questions that wait already are heard first, so that a slider that is dragged leaves no line of them.
 function begin(question) {
-  const kind = kinds[question.kind];
-  const mine = { question, kind, began: performance.now(), last: -Infinity };
-  mine.work = kind.make(tableOf(model, question.change), question);
-  task = mine;
-  go(mine);
+  task = { question, kind: kinds[question.kind], began: performance.now(), last: -Infinity };
+  setTimeout(go, 0, task);
 }
 
 function go(mine) {
   if (mine !== task) return;
+  mine.work ??= mine.kind.make(tableOf(model, mine.question.change), mine.question);
   const until = performance.now() + SLICE;
   while (performance.now() < until) {
     if (!mine.work.work(until) || !mine.kind.due(mine.work, mine.last)) continue;
