@@ -68,11 +68,12 @@ def page(known: Known) -> str:
 
 
 def _first_rate(known: Known) -> float:
-    """The model's own rate, else that of the point nearest to a load of 0.6."""
+    """The model's own rate, else that of the point nearest to a load of 0.6, else about that load."""
     if known.model.rate is not None:
         return known.model.rate
-    points = [point.result for point in known.sweep.points if point.result is not None]
-    return min(points, key=lambda result: abs(result.load - 0.6)).rate
+    points = known.sweep.points if known.sweep is not None else ()
+    rates = {abs(point.result.load - 0.6): point.result.rate for point in points if point.result is not None}
+    return rates[min(rates)] if rates else 0.6 * known.threshold.threshold.estimate
 
 
 def _asset(room: str, name: str) -> str:

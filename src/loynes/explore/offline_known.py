@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from loynes.arrays import Array, Ints
-from loynes.errors import UnstableError
+from loynes.errors import TimeUpError, UnstableError
 from loynes.estimate import Estimate, student
 from loynes.estimators.measures import Waits
 from loynes.execution.context import Context
@@ -49,11 +49,14 @@ CHECKED = 10
 
 @dataclass(frozen=True)
 class Known:
-    """The answers, and the model they are of; at the model's own rate, too, where it says one that it can take."""
+    """The answers, and the model they are of; at the model's own rate, too, where it says one that it can take.
+
+    There is no sweep where there was no time for any of it.
+    """
 
     model: Model
     threshold: Threshold
-    sweep: Sweep
+    sweep: Sweep | None
     own: Evaluation | None
 
 
@@ -61,24 +64,27 @@ def known_of(
     model: Model, loads: tuple[float, ...] = LOADS, precision: float = PRECISION, progress: Progress = silent
 ) -> Known:
     """Ask for the threshold and for waits at the loads, and at the model's own rate, as the command line does."""
-    steps, own = Steps(Context("cpu", progress)), None
+    steps, own, sweep = Steps(Context("cpu", progress)), None, None
     threshold = ask(Stability.of(model, seed=SEED), progress=steps.next(1.0, 20.0, "threshold").progress)
     if model.rate is not None:
         question = Evaluate.of(model, precision=precision, seed=SEED, time=TIME)
-        with suppress(UnstableError):
+        with suppress(UnstableError, TimeUpError):
             own = ask(question, progress=steps.next(4.0, 16.0, "own rate").progress)
     asked = AskSweep.of(model, loads=loads, precision=precision, seed=SEED, time=TIME)
-    sweep = ask(asked, progress=steps.next(1.0, 0.0, "sweep").progress)
+    with suppress(TimeUpError):
+        sweep = ask(asked, progress=steps.next(1.0, 0.0, "sweep").progress)
     assert isinstance(threshold, Threshold)
-    assert isinstance(sweep, Sweep)
+    assert sweep is None or isinstance(sweep, Sweep)
     assert own is None or isinstance(own, Evaluation)
     return Known(model, threshold, sweep, own)
 
 
 def known_data(known: Known) -> dict[str, Any]:
     """The answers as the page holds them, with what its kernel needs besides the table."""
-    sweep = command(AskSweep, known.sweep)
-    points = [_point(point.config["load"], point.result, point.why, sweep) for point in known.sweep.points]
+    points = []
+    if known.sweep is not None:
+        asked = command(AskSweep, known.sweep)
+        points = [_point(point.config["load"], point.result, point.why, asked) for point in known.sweep.points]
     if known.own is not None:
         points.append(_point(known.own.load, known.own, "", command(Evaluate, known.own)))
     return {

@@ -1,15 +1,17 @@
 // Gaps that are not those of Poisson arrivals, and where the process stands from job to job, as inputs/arrivals.py.
 
+// Recorded gaps; what the law of a renewal's gaps is times; mean stays in each phase: at a rate.
+function timesOf({ process, gaps, gapMean, meanSize, leaving, stretch }, rate) {
+  if (process === "recorded") return gaps.map((gap) => gap / (gapMean * rate));
+  if (process === "renewal") return [meanSize / (rate * gapMean)];
+  return process === "modulated" ? leaving.map((one) => stretch / rate / one) : [];
+}
+
 class Arrivals {
   constructor(table, philox, stream, replica) {
-    const { arrivals, rate } = table;
-    Object.assign(this, { table, arrivals, philox, replica, stream: stream | MOVES });
-    const { process } = arrivals;
-    this.process = process;
+    const { arrivals, times } = table;
+    Object.assign(this, { table, arrivals, philox, replica, stream: stream | MOVES, process: arrivals.process, time: times });
     this.law = table.classes.length; // of a renewal's gaps: it stands after those of the classes
-    if (process === "recorded") this.time = arrivals.gaps.map((gap) => gap / (arrivals.gapMean * rate));
-    if (process === "renewal") this.time = [arrivals.meanSize / (rate * arrivals.gapMean)];
-    if (process === "modulated") this.time = arrivals.leaving.map((leaving) => arrivals.stretch / rate / leaving);
     this.start();
   }
 

@@ -54,6 +54,7 @@ function tableOf(model, change) {
     demand: change.demand ?? model.demand,
     rate: change.rate ?? 0,
     gapMean: change.rate ? 1 / change.rate : 0,
+    times: change.rate ? timesOf(model.arrivals, change.rate) : [],
     shares,
     scales: Float64Array.from(scales),
     cut: cutsOf(shares),
