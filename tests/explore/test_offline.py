@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import json
 import math
+import shlex
 import time
 from collections.abc import Iterator
 from functools import partial
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ import loynes
 from browser import CHROMIUM, Browser
 from loynes.cli.app import app
 from loynes.errors import ModelError, UsageError
-from loynes.estimate import Estimate, student
+from loynes.estimate import Estimate, mean_of, student
 from loynes.explore import offline, offline_known
 from loynes.explore.offline_known import first_jobs, known_of, packed
 from loynes.explore.offline_table import table_data
@@ -28,6 +30,7 @@ from loynes.inputs.philox import STREAM_PILE
 from loynes.inputs.tables import job_table
 from loynes.kernels import reference
 from loynes.model import Model, load
+from loynes.threshold.controls import regressed_mean
 from support import LAWS
 
 in_browser = pytest.mark.skipif(CHROMIUM is None, reason="no chromium, chromium-browser or google-chrome on PATH")
@@ -235,6 +238,41 @@ def test_estimates_where_jobs_block(kernel: Browser) -> None:
     assert abs(middle - exact.threshold) < high - low
 
 
+def evaluated(browser: Browser, script: str, call: str, *given: Any) -> Any:
+    """What a function of one of the page's scripts answers, called by itself."""
+    source = files("loynes.explore").joinpath("assets", "offline", script).read_text()
+    return browser.run(f"(() => {{ {source}\nreturn {call}(...{json.dumps(given)}); }})()")
+
+
+@in_browser
+def test_intervals_are_those_of_the_library(kernel: Browser) -> None:
+    """Means with their intervals, also of skewed values; regressions on controls, some of which say nothing new."""
+    draws = np.random.default_rng(1)
+    for values in (draws.normal(5.0, 2.0, 32), draws.exponential(1.0, 32) ** 2, draws.normal(0.0, 1.0, 8), np.ones(32)):
+        expected = mean_of(values, 0.99)
+        got = evaluated(kernel, "estimates.js", "meanOf", values.tolist(), student(0.99, len(values)))
+        np.testing.assert_allclose(got, [expected.estimate, expected.low, expected.high], rtol=1e-10, atol=1e-12)
+    controls = draws.normal(0.3, 1.0, (48, 5))
+    controls[:, 3] = controls[:, 0] - 2.0 * controls[:, 1]
+    controls[:, 4] = 0.7
+    values = 4.0 + controls @ draws.normal(0.0, 1.0, 5) + draws.normal(0.0, 0.1, 48)
+    expected = regressed_mean(values, controls, 0.99).estimate
+    factors = [0.0, 0.0] + [student(0.99, count) for count in range(2, 50)]
+    got = evaluated(kernel, "estimates.js", "regressed", values.tolist(), controls.T.tolist(), factors)
+    np.testing.assert_allclose(got, [expected.estimate, expected.low, expected.high], rtol=1e-9)
+
+
+@in_browser
+def test_estimates_are_written_as_in_tables(kernel: Browser) -> None:
+    draws = np.random.default_rng(2)
+    for _ in range(100):
+        centre, width = 10.0 ** draws.uniform(-6, 12), 10.0 ** draws.uniform(-4, -0.3)
+        low, high = (centre * (1.0 + side * width * draws.uniform(0.3, 1.0)) for side in (-1.0, 1.0))
+        written = evaluated(kernel, "text.js", "estimateText", [centre, low, high])
+        assert written == str(Estimate(centre, low, high))
+    assert evaluated(kernel, "text.js", "estimateText", [0.25, 0.25, 0.25]) == "0.25"
+
+
 def text(browser: Browser, place: str) -> str:
     return str(browser.run(f"document.querySelector({json.dumps(place)}).innerText"))
 
@@ -292,7 +330,7 @@ def _overlaps(shown: str, interval: Estimate) -> bool:
 
 
 @in_browser
-def test_what_is_changed_is_an_estimate(opened: Browser) -> None:
+def test_what_is_changed_is_an_estimate(opened: Browser, known: offline_known.Known) -> None:
     wait_for(opened, WAITED)
     before = opened.run(MEAN)
     assert opened.run("document.querySelectorAll('#waits .certified:not([hidden])').length") > 0
@@ -317,6 +355,15 @@ def test_what_is_changed_is_an_estimate(opened: Browser) -> None:
     wait_for(opened, WAITED)
     assert float(opened.run(MEAN).split()[0]) < float(smaller.split()[0])
     assert "--set 'servers=12'" in text(opened, "#command")
+    opened.run(change(json.dumps("#rate"), 0.3))
+    opened.run(change(json.dumps("[data-at='shares.0']"), 0.4))
+    opened.run(change(json.dumps("[data-at='means.1']"), 2.5))
+    wait_for(opened, WAITED)
+    words = shlex.split(text(opened, "#command"))
+    again = load(known.model, [words[k + 1] for k, word in enumerate(words) if word == "--set"])
+    assert again.servers == 12
+    assert [c.probability for c in again.classes] == pytest.approx([0.4, 0.6])
+    assert [c.service.mean for c in again.classes] == [1.0, 2.5]
     # The address holds the state.
     kept = opened.run("location.href")
     opened.run("history.replaceState(null, '', '#')")

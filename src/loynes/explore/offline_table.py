@@ -17,21 +17,22 @@ from loynes.explore.state import MOST_CLASSES
 from loynes.inputs.arrivals import MODULATED, POISSON, RECORDED, RENEWAL, arrival_table, parts_of
 from loynes.inputs.tables import JobTable, job_table
 from loynes.model import Model
-from loynes.model.arrivals import Batch, Renewal
+from loynes.model.arrivals import Batch, Periodic, Recorded, Renewal, Sessions
 from loynes.stationary.cut import FOR_VARIANCE
 
 # What a browser looks at while somebody waits for it.
 MOST_SERVERS, MOST_GAPS = 1 << 16, 100_000
-NAMES = {POISSON: "poisson", RENEWAL: "renewal", MODULATED: "modulated", RECORDED: "recorded"}
+PROCESSES = {POISSON: "poisson", RENEWAL: "renewal", MODULATED: "modulated", RECORDED: "recorded"}
 
 
 def check(model: Model) -> None:
     """Refuse what the page's kernel does not know, and what is too large for it."""
     if model.nodes is not None:
-        raise ModelError("nodes: a page by itself knows pooled resources only; leave out -o for the live page")
-    process = model.arrivals.process
-    if process in ("periodic", "sessions") or not model.independent:
-        what = f"process = {process!r}" if process in ("periodic", "sessions") else "classes that depend on them"
+        raise ModelError("nodes: a page by itself knows pooled resources only")
+    arrivals = model.arrivals
+    unknown = isinstance(arrivals, Periodic | Sessions)
+    if unknown or not model.independent:
+        what = f"process = {arrivals.process!r}" if unknown else "classes that depend on them"
         raise ModelError(
             f"arrivals: {what}: a page by itself draws poisson, renewal, trace, mmpp, map and batch arrivals, "
             "with classes that do not depend on them"
@@ -40,8 +41,8 @@ def check(model: Model) -> None:
         raise ModelError(f"classes: {len(model.classes)} of them, the page takes at most {MOST_CLASSES}")
     if model.servers > MOST_SERVERS:
         raise ModelError(f"servers: {model.servers} units in all, the page takes at most {MOST_SERVERS}")
-    if process == "trace" and len(model.arrivals.gaps) > MOST_GAPS:
-        raise ModelError(f"arrivals.gaps: {len(model.arrivals.gaps)} of them, the page takes at most {MOST_GAPS}")
+    if isinstance(arrivals, Recorded) and len(arrivals.gaps) > MOST_GAPS:
+        raise ModelError(f"arrivals.gaps: {len(arrivals.gaps)} of them, the page takes at most {MOST_GAPS}")
 
 
 def table_data(model: Model) -> dict[str, Any]:
@@ -87,13 +88,13 @@ def _arrivals(model: Model, table: JobTable) -> dict[str, Any]:
     """What gaps are made of at any rate: times that are divided by it, and the moves of the phase."""
     own, _ = arrival_table(model, 1.0)
     parts = parts_of(own)
-    data: dict[str, Any] = {"process": NAMES[own.process], "phases": own.phases, "sizes": own.sizes}
+    data: dict[str, Any] = {"process": PROCESSES[own.process], "phases": own.phases, "sizes": own.sizes}
     if own.process == POISSON:
         return data
     process = model.arrivals
     size = process.mean_size if isinstance(process, Batch) else 1.0
     inner = process.of if isinstance(process, Batch) else process
-    if own.process == RECORDED:
+    if isinstance(inner, Recorded):
         gaps = np.array(inner.gaps)
         return data | {"gaps": packed(gaps), "gapMean": float(gaps.mean())}
     if own.process == RENEWAL:
