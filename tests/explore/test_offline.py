@@ -308,6 +308,7 @@ def test_a_page_from_a_file_asks_for_nothing_and_fits(browser: Browser, file: Pa
 def test_certified_points_are_the_command_lines(opened: Browser, known: offline_known.Known) -> None:
     sweep = loynes.sweep(known.model, loads=(0.3, 0.6), precision=0.1, progress=None)
     own = loynes.evaluate(known.model, precision=0.1, progress=None)
+    assert "--load 0.3 --precision 0.1\n" in opened.run("document.querySelector('#asked').textContent")
     assert str(loynes.stability(known.model, progress=None).threshold) in text(opened, "#threshold")
     for result in [*(point.result for point in sweep.points), own]:
         assert result is not None

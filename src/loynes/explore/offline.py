@@ -71,8 +71,7 @@ def _first_rate(known: Known) -> float:
     """The model's own rate, else that of the point nearest to a load of 0.6, else about that load."""
     if known.model.rate is not None:
         return known.model.rate
-    points = known.sweep.points if known.sweep is not None else ()
-    rates = {abs(point.result.load - 0.6): point.result.rate for point in points if point.result is not None}
+    rates = {abs(load - 0.6): result.rate for load, result in known.points.items() if result is not None}
     return rates[min(rates)] if rates else 0.6 * known.threshold.threshold.estimate
 
 

@@ -1,4 +1,4 @@
-"""What a page by itself holds from the command line: a threshold, a sweep, and the first jobs by the reference."""
+"""What a page by itself holds from the command line: a threshold, waits at some loads, first jobs of the reference."""
 
 from __future__ import annotations
 
@@ -26,16 +26,14 @@ from loynes.questions.asking.command_line import command_line
 from loynes.questions.asking.question import Question
 from loynes.questions.evaluate import Evaluate
 from loynes.questions.stability import Stability
-from loynes.questions.sweep import AskSweep
 from loynes.results.base import Result
 from loynes.results.records.evaluation import Evaluation
-from loynes.results.records.sweep import Sweep
 from loynes.results.records.threshold import Threshold
 
 LOADS = (0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 0.95)
 PRECISION = 0.02
-# What the sweep may take, in seconds; points that it has no time for say so.
-TIME = 120.0
+# What each question may take, in seconds; where nothing is known by then, the page says so.
+TIME = 30.0
 SEED, CONFIDENCE = 1, 0.99
 # Student's factors for means of up to so many replicas: as many as the page's kernel has.
 MOST_REPLICAS = 64
@@ -49,14 +47,14 @@ CHECKED = 10
 
 @dataclass(frozen=True)
 class Known:
-    """The answers, and the model they are of; at the model's own rate, too, where it says one that it can take.
+    """The answers, and the model they are of: by load, and at the model's own rate, if it says one that it can take.
 
-    There is no sweep where there was no time for any of it.
+    There is none where there was no time for it.
     """
 
     model: Model
     threshold: Threshold
-    sweep: Sweep | None
+    points: dict[float, Evaluation | None]
     own: Evaluation | None
 
 
@@ -64,51 +62,60 @@ def known_of(
     model: Model, loads: tuple[float, ...] = LOADS, precision: float = PRECISION, progress: Progress = silent
 ) -> Known:
     """Ask for the threshold and for waits at the loads, and at the model's own rate, as the command line does."""
-    steps, own, sweep = Steps(Context("cpu", progress)), None, None
-    threshold = ask(Stability.of(model, seed=SEED), progress=steps.next(1.0, 20.0, "threshold").progress)
+    steps, then = Steps(Context("cpu", progress)), sum(map(_weight, loads))
+    threshold = ask(Stability.of(model, seed=SEED, time=TIME), progress=steps.next(1.0, then, "threshold").progress)
+    assert isinstance(threshold, Threshold)
+    points: dict[float, Evaluation | None] = {}
+    for load in loads:
+        then -= _weight(load)
+        question = Evaluate.of(model, load=load, precision=precision, seed=SEED, time=TIME)
+        points[load] = _waits(question, steps.next(_weight(load), then + 1.0, f"load {load}").progress)
+    own = None
     if model.rate is not None:
         question = Evaluate.of(model, precision=precision, seed=SEED, time=TIME)
-        with suppress(UnstableError, TimeUpError):
-            own = ask(question, progress=steps.next(4.0, 16.0, "own rate").progress)
-    asked = AskSweep.of(model, loads=loads, precision=precision, seed=SEED, time=TIME)
-    with suppress(TimeUpError):
-        sweep = ask(asked, progress=steps.next(1.0, 0.0, "sweep").progress)
-    assert isinstance(threshold, Threshold)
-    assert sweep is None or isinstance(sweep, Sweep)
-    assert own is None or isinstance(own, Evaluation)
-    return Known(model, threshold, sweep, own)
+        own = _waits(question, steps.next(1.0, 0.0, f"rate {model.rate:g}").progress)
+    return Known(model, threshold, points, own)
+
+
+def _weight(load: float) -> float:
+    return 1.0 / (1.0 - load)
+
+
+def _waits(question: Evaluate, progress: Progress) -> Evaluation | None:
+    """The answer; None where the line grows for ever, or where nothing is known in time."""
+    with suppress(UnstableError, TimeUpError):
+        result = ask(question, progress=progress)
+        assert isinstance(result, Evaluation)
+        return result
+    return None
 
 
 def known_data(known: Known) -> dict[str, Any]:
     """The answers as the page holds them, with what its kernel needs besides the table."""
-    points = []
-    if known.sweep is not None:
-        asked = command(AskSweep, known.sweep)
-        points = [_point(point.config["load"], point.result, point.why, asked) for point in known.sweep.points]
+    points = [_point(load, result) for load, result in known.points.items()]
     if known.own is not None:
-        points.append(_point(known.own.load, known.own, "", command(Evaluate, known.own)))
+        points.append(_point(known.own.load, known.own))
     return {
         "seed": SEED,
         "confidence": CONFIDENCE,
         "factors": [0.0, 0.0] + [student(CONFIDENCE, count) for count in range(2, MOST_REPLICAS + 1)],
         "precision": REACHED,
         "seconds": SECONDS,
-        "threshold": shown(known.threshold.threshold) | {"command": command(Stability, known.threshold)},
+        "threshold": shown(known.threshold.threshold) | {"command": _command(Stability, known.threshold)},
         "ideal": known.model.ideal,
         "points": sorted(points, key=lambda point: float(point["load"])),
         "check": first_jobs(known.model),
     }
 
 
-def command(question: type[Question], result: Result) -> str:
-    """The command line that answers the same."""
-    time = f" --time {TIME:g}s" if "time" in question.model_fields and question is not Stability else ""
-    return command_line(question, result.question) + time
+def _command(question: type[Question], result: Result) -> str:
+    """The command line that answers the same; with the time that it had, where that ended it."""
+    return command_line(question, result.question) + (f" --time {TIME:g}s" if result.stopped else "")
 
 
-def _point(load: float, result: Evaluation | None, why: str, asked: str) -> dict[str, Any]:
+def _point(load: float, result: Evaluation | None) -> dict[str, Any]:
     if result is None:
-        return {"load": load, "why": why}
+        return {"load": load, "why": "nothing was known in time"}
     waits = [result.overall, *result.classes.values()]
     system = result.system
     kinds = [one.hol_loss for one in system.resources.values()] or [system.hol_loss]
@@ -118,9 +125,8 @@ def _point(load: float, result: Evaluation | None, why: str, asked: str) -> dict
         "standing": result.standing,
         "why": result.why,
         "burnIn": result.details.get("burn_in", 0),
-        "stopped": bool(result.stopped),
         "warnings": list(result.warnings),
-        "command": asked,
+        "command": _command(Evaluate, result),
         "rows": [_row(one) for one in waits],
         "loss": [shown(one) for one in kinds],
     }

@@ -109,7 +109,8 @@ function hearWaits(answer) {
   for (const place of ["waits", "bars", "tails"]) $(place).classList.remove("old");
   const [mean, low, high] = answer.rows[0].mean;
   visited = [...visited.filter(([rate]) => rate !== state.rate), [state.rate, mean, low, high]];
-  const left = answer.skipped < answer.planned ? `; more will be, up to ${count(answer.planned)}` : "";
+  const few = answer.skipped < answer.planned;
+  const left = !few ? "" : answer.ended ? `; that is fewer than the ${count(answer.planned)} that are needed: these waits are too small` : ` so far, of ${count(answer.planned)}: waits are still too small`;
   const heavy = table.heavy ? " Services have no third moment, so that the wait has no variance: the interval is too short." : "";
   const reached = { precise: " Done.", late: " Ended after half a minute.", "": "" }[answer.ended];
   standing("estimate", `started empty, the first ${count(answer.skipped)} jobs of each of 32 chains left out${left}; ${count(answer.jobs)} jobs served; mean wait ±${(50 * (high - low) / mean).toPrecision(2)}%.${reached}${heavy}`);
@@ -263,8 +264,7 @@ function makeKnown() {
   }
   const told = new Set(known.points.flatMap((point) => [...(point.warnings ?? []), ...(point.why && point.rate ? [point.why] : [])]));
   for (const text of told) add($("warnings"), "li", {}, text);
-  const lines = new Set([known.threshold.command, ...known.points.map((point) => point.command).filter(Boolean)]);
-  for (const text of lines) add($("warnings"), "li", {}, "asked by: ").append(add(document.createElement("span"), "code", {}, text));
+  $("asked").textContent = [known.threshold.command, ...known.points.map((point) => point.command).filter(Boolean)].join("\n");
 }
 
 function wire() {
