@@ -110,10 +110,10 @@ function hearWaits(answer) {
   const [mean, low, high] = answer.rows[0].mean;
   visited = [...visited.filter(([rate]) => rate !== state.rate), [state.rate, mean, low, high]];
   const few = answer.skipped < answer.planned;
-  const left = !few ? "" : answer.ended ? `; that is fewer than the ${count(answer.planned)} that are needed: these waits are too small` : ` so far, of ${count(answer.planned)}: waits are still too small`;
+  const left = !few ? "" : answer.ended ? `; fewer than the ${count(answer.planned)} planned: these waits are too small` : ` so far, of ${count(answer.planned)}: waits are still too small`;
   const heavy = table.heavy ? " Services have no third moment, so that the wait has no variance: the interval is too short." : "";
   const reached = { precise: " Done.", late: " Ended after half a minute.", "": "" }[answer.ended];
-  standing("estimate", `started empty, the first ${count(answer.skipped)} jobs of each of 32 chains left out${left}; ${count(answer.jobs)} jobs served; mean wait ±${(50 * (high - low) / mean).toPrecision(2)}%.${reached}${heavy}`);
+  standing("estimate", `started empty, the first ${count(answer.skipped)} jobs of each of 32 chains left out${left}; ${count(answer.jobs)} jobs served; mean wait ±${general((50 * (high - low)) / mean, 2)}%.${reached}${heavy}`);
   showWaits();
 }
 
@@ -152,14 +152,18 @@ function cells(row, texts, from) {
 
 function showWaits() {
   const here = pointHere();
-  $("waits").classList.toggle("known", Boolean(here));
-  for (const head of $("waits").tHead.querySelectorAll(".certified")) head.hidden = !here;
+  const kind = here && here.standing !== "certified" ? "certified bound" : "certified";
+  $("waits").tHead.querySelectorAll(".certified").forEach((head, k) => {
+    head.hidden = !here;
+    head.className = kind;
+    head.textContent = `${["mean wait", "95th percentile"][k]}, ${here?.standing ?? "certified"}`;
+  });
   const needs = ["", ...table.classes.map((one, c) => (plain ? String(state.needs[c][0]) : one.need))];
   $("waits").tBodies[0].replaceChildren(...names.map((name, k) => {
     const row = document.createElement("tr");
     const own = waits?.rows[k];
     cells(row, [name, needs[k], ...(own ? [own.mean, own.p95, own.noWait].map(estimateText) : ["", "", ""])], "th");
-    if (here) for (const text of [here.rows[k].mean.text, here.rows[k].p95.text]) add(row, "td", { class: "certified" }, text);
+    if (here) for (const text of [here.rows[k].mean.text, here.rows[k].p95.text]) add(row, "td", { class: kind }, text);
     return row;
   }));
   const busy = workOf(state).map((work, t) => Math.min(work * state.rate, state.units[t]));
@@ -197,7 +201,7 @@ function show() {
     if (document.activeElement === input) return;
     const [list, c] = input.dataset.at.split(".");
     const value = list === "needs" ? state.needs[c][0] : state[list][c];
-    input.value = input.type === "range" ? value : Number(value.toPrecision(7));
+    input.value = input.type === "range" ? value : Number(value.toPrecision(6));
   });
   const here = pointHere();
   $("back").disabled = toAddress() === "";
