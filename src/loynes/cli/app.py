@@ -205,7 +205,9 @@ def report(
 
 @app.command(
     epilog="Examples:\n\nloynes explore\n\nloynes explore mine.toml --no-browser --port 8765\n\n"
-    "The page is served on this machine only, until it is interrupted (Ctrl-C)."
+    "loynes explore mine.toml -o page.html\n\n"
+    "The page is served on this machine only, until it is interrupted (Ctrl-C). With -o it is written to a file that "
+    "needs no server, and ends."
 )
 def explore(
     subject: Annotated[
@@ -222,10 +224,18 @@ def explore(
     host: Annotated[
         str, typer.Option("--host", metavar="ADDRESS", help="Listen on another address of this machine: others see it.")
     ] = "127.0.0.1",
+    out: Annotated[
+        str | None,
+        typer.Option("-o", "--output", metavar="FILE.html", help="Write one page that needs no server, instead."),
+    ] = None,
 ) -> None:
     """A live page: change the cluster, and every number follows, with its interval."""
     from loynes.cli.exploring import explore as begin
+    from loynes.cli.exploring import write
 
+    if out is not None:
+        write(subject, changes or (), out)
+        return
     begin(subject, changes or (), browser=browser, port=port, host=host)
 
 

@@ -22,6 +22,20 @@ if TYPE_CHECKING:
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
+def write(subject: str, changes: Iterable[str], path: str) -> None:
+    """Write a page that needs no server."""
+    from loynes.cli import output
+    from loynes.cli.watch import watching
+    from loynes.explore import offline
+    from loynes.explore.subject import model_of
+
+    offline.check_path(path)
+    model = model_of(subject, changes)
+    with watching(f"{model.label}: explore") as progress:
+        offline.write(model, path, progress)
+    output.wrote(path)
+
+
 def explore(subject: str, changes: Iterable[str], *, browser: bool, port: int, host: str) -> None:
     """Serve the page until interrupted."""
     try:

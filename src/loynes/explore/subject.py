@@ -32,6 +32,13 @@ def service_of(subject: Any, changes: Iterable[str] = ()) -> Service:
     return Service(state, Workers(), recorded)
 
 
+def model_of(subject: str, changes: Iterable[str]) -> Model:
+    """The model that is named; of a log, the one that is fitted to it."""
+    from loynes.questions.asking.subject import is_log
+
+    return load(fitted_to(subject).model if is_log(subject) else subject, changes)
+
+
 def fitted_to(log: Any) -> FittedModel:
     """As `loynes fit LOG --law fit` fits it: laws of a mean and a spread, which can be edited."""
     from loynes.questions.asking.ask import ask

@@ -225,7 +225,7 @@ def shape_of(
         return _shape_of_kinds(table, blockers, bits, chains, form, roomy)
     s = table.servers
     distinct, position = np.unique(table.need, return_inverse=True)
-    odds = np.bincount(position, weights=class_probabilities(table))
+    odds: Array = np.bincount(position, weights=class_probabilities(table)).astype(np.float64)
     by_odds = tuple(int(need) for need in distinct[np.argsort(-odds, kind="stable")])
     if form is None:
         form = _form_of(table, distinct, odds, bits, chains, roomy)
