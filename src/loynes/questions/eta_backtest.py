@@ -108,6 +108,7 @@ class AskEtaBacktest(Question):
             scores=judged.scores,
             places=judged.histogram,
             mean_wait=float(judged.truth.mean()),
+            stretches=judged.stretches,
             history=judged.history,
             seed=self.seed,
             warnings=(*warnings, *judged.warnings),
