@@ -106,7 +106,8 @@ def pinball(forecast: Array, truth: Array, level: float) -> Array:
     return np.asarray(np.where(under >= 0, level * under, (level - 1.0) * under))
 
 
-class Stretches(NamedTuple):
+@dataclass(frozen=True)
+class Stretches:
     """Stretches of a log that are taken to be independent of each other."""
 
     count: int

@@ -24,6 +24,7 @@ from loynes.execution.context import Context
 from loynes.execution.deadline import Stopped
 from loynes.questions.answering.ending import cut_short
 from loynes.questions.answering.forecasting import Known, forecast
+from loynes.questions.answering.model_laws import ModelLaws
 from loynes.questions.answering.orders import Order
 from loynes.traces.snapshots.read import snapshot_at
 from loynes.traces.trace import Trace
@@ -34,6 +35,8 @@ MOST_JUDGED = 10
 LESSONS = 24
 # Starts that the recent mean wait is taken of.
 RECENT = 100
+# The part of the log that forecasts begin after: before it there is little to learn from.
+LEARNT_FIRST = 0.3
 OURS, RECALIBRATED, TO_THE_LIMIT, RECENT_MEAN = "ours", "recalibrated", "all to the limit", "recent mean wait"
 
 
@@ -85,6 +88,7 @@ def moments(
     order: Order,
     instants: Array,
     *,
+    model: ModelLaws | None = None,
     draws: int,
     seed: int,
     context: Context,
@@ -98,7 +102,7 @@ def moments(
         known = Known.of(trace, start, now, kinds, now) if k in lessons else known.at(trace, kinds, now)
         snapshot = snapshot_at(trace, start, now, kinds, limit)
         judged = _spread(snapshot.waiting)
-        laws = known.laws_of(snapshot, kinds)
+        laws = known.laws_of(snapshot, kinds) if model is None else model.laws_of(snapshot, kinds)
         found = forecast(
             snapshot,
             laws,
@@ -122,6 +126,7 @@ def backtest(
     order: Order,
     instants: Array,
     *,
+    model: ModelLaws | None = None,
     draws: int,
     seed: int,
     context: Context,
@@ -133,7 +138,9 @@ def backtest(
     when: list[Array] = []
     known, warnings = Known(), tuple[str, ...]()
     by_start = np.argsort(start, kind="stable")
-    forecasts = moments(trace, start, limit, units, order, instants, draws=draws, seed=seed, context=context)
+    forecasts = moments(
+        trace, start, limit, units, order, instants, model=model, draws=draws, seed=seed, context=context
+    )
     try:
         for one in forecasts:
             levels = conformal_levels(np.concatenate(places)) if places else None
@@ -169,6 +176,7 @@ def earlier_places(
     order: Order,
     instants: Array,
     *,
+    model: ModelLaws | None = None,
     draws: int,
     seed: int,
     context: Context,
@@ -179,12 +187,25 @@ def earlier_places(
     """
     places: list[Array] = []
     try:
-        for one in moments(trace, start, limit, units, order, instants, draws=draws, seed=seed, context=context):
+        for one in moments(
+            trace, start, limit, units, order, instants, model=model, draws=draws, seed=seed, context=context
+        ):
             places.append(one.drawn.place(one.truth))
     except Stopped:
         if not places:
             raise
     return np.concatenate(places), len(places)
+
+
+def replayed(trace: Trace, units: dict[str, int], order: Order, limit: Array) -> Array:
+    """When jobs start under a policy that believes in their limits."""
+    from loynes.kernels.events.engine import run_jobs
+
+    need = np.stack([trace.demand.get(kind, trace.need) for kind in units], axis=1)
+    times, _ = run_jobs(
+        np.array(list(units.values()), np.int64), trace.submit, need, trace.service, order.rule, order.option, limit
+    )
+    return np.asarray(trace.submit + times[:, 0])
 
 
 def _spread(waiting: int) -> Ints:

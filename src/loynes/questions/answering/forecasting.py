@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from loynes.arrays import Array, Ints
 from loynes.errors import UsageError
-from loynes.estimators.forecasts import SortedStarts, sorted_starts
+from loynes.estimators.forecasts import LEVELS, SortedStarts, sorted_starts
 from loynes.execution.context import Context
 from loynes.execution.deadline import Stopped
 from loynes.kernels.events.forecast import Forecast, Later
+from loynes.questions.answering.model_laws import ModelLaws
 from loynes.questions.answering.orders import Order
 from loynes.results.records.eta import RunningForecast, StartForecast
 from loynes.traces.run_times import History, RunTimeLaws, full_limits, learn, no_history, remaining
@@ -141,12 +142,24 @@ def later_of(
 
 
 @dataclass(frozen=True, eq=False)
+class Past:
+    """A log, and until when what is in it is known, in its own seconds; no log by default."""
+
+    trace: Trace | None = None
+    until: float = math.inf
+
+
+@dataclass(frozen=True, eq=False)
 class Known:
-    """What is known of jobs before: laws of run times, and jobs that may come later; nothing by default."""
+    """What is known of jobs before: laws of run times, and jobs that may come later; nothing by default.
+
+    With a model, run times are by its laws, whatever was learnt.
+    """
 
     learnt: History | None = None
     later: Later | None = None
     source: str = ""
+    model: ModelLaws | None = None
 
     @classmethod
     def of(cls, trace: Trace, start: Array, until: float, kinds: tuple[str, ...], now: float) -> Known:
@@ -166,11 +179,25 @@ class Known:
         return replace(self, later=later_of(trace, kinds, now, moment % DAY, int(moment // DAY)))
 
     def laws_of(self, snapshot: Snapshot, kinds: tuple[str, ...]) -> RunTimeLaws:
+        if self.model is not None:
+            return self.model.laws_of(snapshot, kinds)
         return no_history(snapshot) if self.learnt is None else self.learnt.laws_of(snapshot, kinds)
+
+    @property
+    def guessed(self) -> bool:
+        """Whether nothing tells how long jobs run."""
+        return self.learnt is None and self.model is None
+
+    @property
+    def assumed(self) -> tuple[tuple[str, str], ...]:
+        """What was assumed of jobs to find their laws: a job's id, and a word."""
+        return () if self.model is None else tuple(self.model.assumed.items())
 
     @property
     def details(self) -> dict[str, Any]:
         """Where run times were learnt, of how many jobs, and how much weight the coarser law has at each level."""
+        if self.model is not None:
+            return {"model": self.model.model.label}
         if self.learnt is None:
             return {}
         weights = dict(zip(self.learnt.levels, self.learnt.weights, strict=True))
@@ -204,23 +231,33 @@ def limits_of(trace: Trace) -> Array:
     return np.fmax(np.where(np.isnan(requested), longest, requested), trace.service)
 
 
+# The quantiles of an answer, in the order of LEVELS.
+QUANTILES = ("low95", "low80", "low50", "median", "high50", "high80", "high95")
+
+
+class Calibration(Protocol):
+    """Other quantiles, and other probabilities, than those of the draws."""
+
+    def quantiles(self, starts: SortedStarts) -> Array: ...
+
+    def chance(self, share: Array) -> Array: ...
+
+
 def start_forecasts(
-    names: Iterable[str], snapshot: Snapshot, draws: Draws, places: Sequence[int], within: tuple[float, ...]
+    names: Iterable[str],
+    snapshot: Snapshot,
+    draws: Draws,
+    places: Sequence[int],
+    within: tuple[float, ...],
+    calibration: Calibration | None = None,
 ) -> tuple[StartForecast, ...]:
-    """Of waiting jobs by their places in the snapshot, under these names."""
+    """Of waiting jobs by their places in the snapshot, under these names; recalibrated where there is a calibration."""
     rows = np.array(places, np.int64) - snapshot.running
     starts = SortedStarts(draws.starts.values[rows])
-    levels = {
-        "median": 0.5,
-        "low50": 0.25,
-        "high50": 0.75,
-        "low80": 0.1,
-        "high80": 0.9,
-        "low95": 0.025,
-        "high95": 0.975,
-    }
-    columns = {name: starts.quantile(level).tolist() for name, level in levels.items()}
-    soon = {f"{x:g}": starts.within(x).tolist() for x in within}
+    found = starts.quantiles(LEVELS) if calibration is None else calibration.quantiles(starts)
+    columns = {name: column.tolist() for name, column in zip(QUANTILES, found.T, strict=True)}
+    shares = {f"{x:g}": starts.within(x) for x in within}
+    soon = {x: (share if calibration is None else calibration.chance(share)).tolist() for x, share in shares.items()}
     by_limits = draws.by_limits[rows].tolist()
     return tuple(
         StartForecast(
@@ -229,7 +266,7 @@ def start_forecasts(
             need={kind: int(units[i]) for kind, units in snapshot.demand.items()},
             limit=float(snapshot.limit[i]),
             **{column: values[k] for column, values in columns.items()},
-            within={x: shares[k] for x, shares in soon.items()},
+            within={x: chances[k] for x, chances in soon.items()},
             by_limits=by_limits[k],
         )
         for k, (name, i) in enumerate(zip(names, places, strict=True))

@@ -84,6 +84,18 @@ class JobNote:
     text: str
 
 
+@dataclass(frozen=True)
+class Recalibration:
+    """Forecasts at earlier instants, held against what happened, and the quantiles that are asked for since."""
+
+    source: str
+    instants: int
+    judged: int  # waiting jobs, at all instants
+    truth: str  # what they were held against
+    held: dict[str, float]  # interval -> how often it held before it was recalibrated
+    levels: dict[str, float]  # level -> the level of the draws that is taken for it
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Eta(Result):
     """Forecasts of all waiting jobs, or of those that were asked for."""
@@ -104,6 +116,7 @@ class Eta(Result):
     assumed: tuple[JobNote, ...] = ()
     waiting: int = 0
     horizon: float | None = None
+    recalibration: Recalibration | None = None
 
     @property
     def time_unit(self) -> str:
@@ -185,8 +198,12 @@ class Eta(Result):
     @property
     def footer(self) -> str:
         learnt = "no history: run times uniform up to the limit"
-        if self.history:
+        if "model" in self.history:
+            learnt = f"run times by the laws of {self.history['model']}"
+        elif self.history:
             learnt = f"run times learnt from {self.history['jobs']} jobs ({self.history['source']})"
+        if self.recalibration is not None:
+            learnt += f"; recalibrated on {self.recalibration.judged} starts at {self.recalibration.instants} instants"
         cut = f"the first {SHOWN} of {len(self.jobs)} jobs; files have all\n" if len(self.jobs) > SHOWN else ""
         at = "" if self.now is None else f" as of {clock(self.now)}"
         return f"{cut}{self.draws} draws{at}; {learnt}; {self.seconds:.1f} s, seed {self.seed}"
