@@ -111,7 +111,7 @@ class Stretches:
     """Stretches of a log that are taken to be independent of each other."""
 
     count: int
-    seconds: float  # the length of one
+    length: float  # of one, in seconds
 
 
 def stretches(times: Array) -> tuple[Ints, float]:

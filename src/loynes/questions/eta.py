@@ -14,7 +14,7 @@ from loynes.model.sizes import MOST_SERVERS
 from loynes.model.units import seconds_of
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask
-from loynes.questions.asking.logs import LawsOfOption, ResourcesOption
+from loynes.questions.asking.logs import HasOption, LawsOfOption, NodesOption, PlacementOption, ResourcesOption
 from loynes.questions.asking.options import Option, PolicyOption, texts_of, values_of
 from loynes.questions.asking.question import Question
 from loynes.results.records.eta import Cluster, Eta, JobNote, Outlook, StartForecast
@@ -23,6 +23,7 @@ from loynes.traces.snapshot import Snapshot
 if TYPE_CHECKING:
     from loynes.questions.answering.eta_inputs import Inputs
     from loynes.questions.answering.forecasting import Draws, Known
+    from loynes.questions.answering.machines import Machines
     from loynes.questions.answering.orders import Order
     from loynes.questions.answering.recalibrating import Places
 
@@ -86,6 +87,9 @@ class AskEta(Question):
         BeforeValidator(lambda path: None if path is None else str(path)),
         Option("A model file whose servers or resources these are.", "MODEL"),
     ] = None
+    nodes: NodesOption = None
+    has: HasOption = Field(default_factory=dict)
+    placement: PlacementOption = None
     log: Annotated[
         str | None,
         BeforeValidator(lambda path: None if path is None else str(path)),
@@ -165,25 +169,25 @@ class AskEta(Question):
         from loynes.questions.answering.forecasting import bands_of, running_forecasts, start_forecasts
 
         there = inputs_of(self)
-        snapshot, known, units = there.snapshot, there.known, there.units
+        snapshot, known, machines, units = there.snapshot, there.known, there.machines, there.machines.units
         self._check_waiting(snapshot)
         order, shown = self._order(units), self._shown(snapshot)
         draws = self.draws or (DRAWS if order.policy == "fcfs" else DRAWS_BY_EVENTS)
         if 4 * draws * max(snapshot.waiting, 1) > MOST_BYTES:
             size = 4e-9 * draws * snapshot.waiting
             raise UsageError(f"draws {draws}: of {snapshot.waiting} jobs would take {size:.3g} GB of memory")
-        added = AddedJobs(self.what_if, self.shape, units).cases
+        added = AddedJobs(self.what_if, self.shape, machines.most).cases
         parts = 1 + len(added) + (self.recalibrate is not None)
         calibration, warnings = self._calibration(there, order, draws, context.part(0.0, 1.0 / parts))
         begun = (parts - 1 - len(added)) / parts
-        result = self._forecast(snapshot, known, units, order, draws, context.part(begun, 1.0 / parts))
+        result = self._forecast(snapshot, known, machines, order, draws, context.part(begun, 1.0 / parts))
         cases: list[StartForecast] = []
         for k, (name, jobs) in enumerate(added.items(), 1):
             longer = snapshot
             for i, (need, limit, labels) in enumerate(jobs, 1):
                 longer = longer.with_job(f"{name} ({i})", need, limit, labels)
             part = context.part(begun + k / parts, 1.0 / parts)
-            found = self._forecast(longer, known, units, order, draws, part, len(jobs))
+            found = self._forecast(longer, known, machines, order, draws, part, len(jobs))
             cases += start_forecasts((name,), longer, found, (len(longer.ids) - 1,), self.within, calibration)
         warnings += there.warnings if not known.guessed else (NO_HISTORY, *there.warnings)
         absent = [kind for kind, need in snapshot.demand.items() if len(units) > 1 and not need.any()]
@@ -195,12 +199,12 @@ class AskEta(Question):
             warnings += (cut_short(context.deadline, f"after {result.starts.draws} of {draws} draws"),)
         names = (snapshot.ids[i] for i in shown)
         return Eta(
-            model=Cluster(self.subject, snapshot.source, snapshot.format, units),
+            model=Cluster(self.subject, snapshot.source, snapshot.format, units, machines.details),
             policy=order.label,
             draws=result.starts.draws,
             now=snapshot.now if math.isfinite(snapshot.now) and self.log is None else None,
             jobs=start_forecasts(names, snapshot, result, shown, self.within, calibration),
-            running=running_forecasts(snapshot, known.laws_of(snapshot, tuple(units))),
+            running=running_forecasts(snapshot, known.laws_of(snapshot, machines.kinds)),
             outlook=Outlook(tuple(result.edges.tolist()), bands_of(result.busy), bands_of(result.waiting)),
             what_if=tuple(cases),
             history=known.details,
@@ -228,7 +232,7 @@ class AskEta(Question):
         from loynes.questions.answering.recalibrating import recalibrated
 
         return recalibrated(
-            there.past, there.units, order, self.recalibrate, model=there.known.model,
+            there.past, there.machines, order, self.recalibrate, model=there.known.model,
             draws=min(draws, DRAWS_EARLIER), seed=self.seed, context=context,
         )  # fmt: skip
 
@@ -244,7 +248,7 @@ class AskEta(Question):
         self,
         snapshot: Snapshot,
         known: Known,
-        units: dict[str, int],
+        machines: Machines,
         order: Order,
         draws: int,
         context: Context,
@@ -252,9 +256,9 @@ class AskEta(Question):
     ) -> Draws:
         from loynes.questions.answering.forecasting import forecast
 
-        laws, later = known.laws_of(snapshot, tuple(units)), known.later
+        laws, later = known.laws_of(snapshot, machines.kinds), known.later
         return forecast(
-            snapshot, laws, units, order, draws=draws, seed=self.seed, later=later, context=context, pieces=pieces
+            snapshot, laws, machines, order, draws=draws, seed=self.seed, later=later, context=context, pieces=pieces
         )
 
     def _shown(self, snapshot: Snapshot) -> list[int]:

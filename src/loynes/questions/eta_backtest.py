@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator, Field
 
-from loynes.errors import UsageError
 from loynes.execution.context import Context
 from loynes.model import load
 from loynes.model.sizes import MOST_SERVERS
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask
-from loynes.questions.asking.logs import LawsOfOption, ResourcesOption
+from loynes.questions.asking.logs import HasOption, LawsOfOption, NodesOption, PlacementOption, ResourcesOption
 from loynes.questions.asking.options import Option, PolicyOption
 from loynes.questions.asking.question import Question
 from loynes.results.records.backtest import Backtest
 from loynes.results.records.eta import Cluster
-from loynes.traces.read import read_trace
-from loynes.traces.trace import Trace
-
-if TYPE_CHECKING:
-    pass
 
 DRAWS, DRAWS_BY_EVENTS = 1_000, 200
 
@@ -51,6 +45,9 @@ class AskEtaBacktest(Question):
         Option("How many servers.", default="what the log's header says", unit="servers"),
     ] = None
     resources: ResourcesOption = Field(default_factory=dict)
+    nodes: NodesOption = None
+    has: HasOption = Field(default_factory=dict)
+    placement: PlacementOption = None
     unit: Annotated[
         str | None, Option("What a server is in logs: nodes, cpus, gpus, ...", "UNIT", default="what the format counts")
     ] = None
@@ -75,23 +72,24 @@ class AskEtaBacktest(Question):
 
     def answer(self, context: Context) -> Backtest:
         context.progress(0.0, "reading")
-        trace = read_trace(self.backtest, unit=self.unit, resources=tuple(self.resources))
-        units = self._units(trace)
-        from loynes.questions.answering.backtesting import LEARNT_FIRST, Judged, backtest, chosen_instants, replayed
-        from loynes.questions.answering.forecasting import check_policy, fitting, limits_of, recorded_starts
+        from loynes.questions.answering.backtesting import LEARNT_FIRST, Judged, backtest, chosen_instants
+        from loynes.questions.answering.eta_inputs import machines_of, read_for
+        from loynes.questions.answering.forecasting import check_policy, limits_of, recorded_starts
         from loynes.questions.answering.model_laws import ModelLaws
         from loynes.questions.answering.orders import order_of
 
+        trace = read_for(self, self.backtest)
+        machines = machines_of(self, trace.servers)
         order = order_of(self.policy, {"window": self.window, "threshold": self.threshold, "option": self.option})
-        check_policy(order, len(units))
-        trace = fitting(trace, units)
+        check_policy(order, len(machines.units))
+        trace = machines.fitting(trace)
         limit = limits_of(trace)
-        start = recorded_starts(trace) if self.recorded else replayed(trace, units, order, limit)
+        start = recorded_starts(trace) if self.recorded else machines.replayed(trace, order, limit)
         instants = chosen_instants(trace, start, self.instants, LEARNT_FIRST, self.seed)
         draws = self.draws or (DRAWS if order.policy == "fcfs" else DRAWS_BY_EVENTS)
         model = None if self.laws_of is None else ModelLaws(load(self.laws_of))
         judged: Judged = backtest(
-            trace, start, limit, units, order, instants, model=model, draws=draws, seed=self.seed, context=context
+            trace, start, limit, machines, order, instants, model=model, draws=draws, seed=self.seed, context=context
         )
         warnings: tuple[str, ...] = () if model is None else model.warnings
         if self.recorded:
@@ -99,7 +97,7 @@ class AskEtaBacktest(Question):
         if trace.requested is None:
             warnings += ("the log has no requested times: every job is taken to have asked for the longest run",)
         return Backtest(
-            model=Cluster(self.subject, trace.source, trace.format, units),
+            model=Cluster(self.subject, trace.source, trace.format, machines.units, machines.details),
             policy=order.label,
             truth="the log's own starts" if self.recorded else f"a replay under {order.policy}",
             instants=judged.instants,
@@ -113,16 +111,6 @@ class AskEtaBacktest(Question):
             seed=self.seed,
             warnings=(*warnings, *judged.warnings),
         )
-
-    def _units(self, trace: Trace) -> dict[str, int]:
-        if self.resources:
-            if self.servers is not None:
-                raise UsageError("servers and resources: say one of the two")
-            return dict(self.resources)
-        servers = trace.servers if self.servers is None else self.servers
-        if servers is None:
-            raise UsageError(f"servers: {trace.source} does not say how many there are; give servers")
-        return {"servers": servers}
 
 
 eta_backtest = Ask(AskEtaBacktest, Backtest)

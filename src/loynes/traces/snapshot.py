@@ -45,6 +45,7 @@ class SeenJob:
     reason: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     group: str = ""  # components of a heterogeneous job have one in common: they start together
+    hosts: tuple[str, ...] = ()  # the nodes that a running job is on, where they are listed
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ class Snapshot:
     format: str = "arrays"
     left_out: tuple[Note, ...] = ()
     assumed: tuple[Note, ...] = ()
+    hosts: tuple[tuple[str, ...], ...] = ()  # of every running job, where any are listed
 
     @property
     def waiting(self) -> int:
@@ -79,6 +81,24 @@ class Snapshot:
     def need(self, kinds: Iterable[str]) -> Ints:
         """[job, kind]."""
         return np.stack([self.demand[kind] for kind in kinds], axis=1)
+
+    def without(self, notes: Mapping[int, str]) -> Snapshot:
+        """The same without some jobs: place -> why."""
+        kept = np.array([i for i in range(len(self.ids)) if i not in notes], np.int64)
+        running = int(np.count_nonzero(kept < self.running))
+        out = tuple(Note(self.ids[i], text) for i, text in notes.items())
+        return replace(
+            self,
+            ids=tuple(self.ids[i] for i in kept),
+            running=running,
+            demand={kind: units[kept] for kind, units in self.demand.items()},
+            elapsed=self.elapsed[kept],
+            limit=self.limit[kept],
+            submit=self.submit[kept],
+            labels={name: values[kept] for name, values in self.labels.items()},
+            left_out=(*self.left_out, *out),
+            hosts=tuple(self.hosts[i] for i in kept[:running]) if self.hosts else (),
+        )
 
     def with_job(self, name: str, demand: Mapping[str, int], limit: float, labels: Mapping[str, str]) -> Snapshot:
         """The same with one more job at the end of the line."""
@@ -141,6 +161,7 @@ def snapshot_of(
         format=form,
         left_out=tuple(left_out),
         assumed=tuple(assumed),
+        hosts=tuple(job.hosts for job in running),
     )
     check_room(found, units)
     return found
@@ -172,7 +193,9 @@ def _together(jobs: Iterable[SeenJob]) -> list[SeenJob]:
         else:
             kinds = dict.fromkeys((*first.demand, *job.demand))
             demand = {kind: first.demand.get(kind, 0.0) + job.demand.get(kind, 0.0) for kind in kinds}
-            whole[key] = replace(first, demand=demand, limit=np.fmax(first.limit, job.limit))
+            whole[key] = replace(
+                first, demand=demand, limit=np.fmax(first.limit, job.limit), hosts=(*first.hosts, *job.hosts)
+            )
     return list(whole.values())
 
 

@@ -24,6 +24,7 @@ from loynes.execution.context import Context
 from loynes.execution.deadline import Stopped
 from loynes.questions.answering.ending import cut_short
 from loynes.questions.answering.forecasting import Known, forecast
+from loynes.questions.answering.machines import Machines
 from loynes.questions.answering.model_laws import ModelLaws
 from loynes.questions.answering.orders import Order
 from loynes.traces.snapshots.read import snapshot_at
@@ -84,7 +85,7 @@ def moments(
     trace: Trace,
     start: Array,
     limit: Array,
-    units: dict[str, int],
+    machines: Machines,
     order: Order,
     instants: Array,
     *,
@@ -94,7 +95,7 @@ def moments(
     context: Context,
 ) -> Iterator[Moment]:
     """Forecasts at these instants of a log whose jobs started then, each from what was known before it."""
-    known, kinds = Known(), tuple(units)
+    known, kinds = Known(), machines.kinds
     lessons = set(np.linspace(0, len(instants) - 1, min(LESSONS, len(instants))).astype(int).tolist())
     for k, now in enumerate(instants.tolist()):
         part = context.part(k / len(instants), 1.0 / len(instants))
@@ -106,7 +107,7 @@ def moments(
         found = forecast(
             snapshot,
             laws,
-            units,
+            machines,
             order,
             draws=draws,
             seed=seed + k,
@@ -122,7 +123,7 @@ def backtest(
     trace: Trace,
     start: Array,
     limit: Array,
-    units: dict[str, int],
+    machines: Machines,
     order: Order,
     instants: Array,
     *,
@@ -139,7 +140,7 @@ def backtest(
     known, warnings = Known(), tuple[str, ...]()
     by_start = np.argsort(start, kind="stable")
     forecasts = moments(
-        trace, start, limit, units, order, instants, model=model, draws=draws, seed=seed, context=context
+        trace, start, limit, machines, order, instants, model=model, draws=draws, seed=seed, context=context
     )
     try:
         for one in forecasts:
@@ -172,7 +173,7 @@ def earlier_places(
     trace: Trace,
     start: Array,
     limit: Array,
-    units: dict[str, int],
+    machines: Machines,
     order: Order,
     instants: Array,
     *,
@@ -188,24 +189,13 @@ def earlier_places(
     places: list[Array] = []
     try:
         for one in moments(
-            trace, start, limit, units, order, instants, model=model, draws=draws, seed=seed, context=context
+            trace, start, limit, machines, order, instants, model=model, draws=draws, seed=seed, context=context
         ):
             places.append(one.drawn.place(one.truth))
     except Stopped:
         if not places:
             raise
     return np.concatenate(places), len(places)
-
-
-def replayed(trace: Trace, units: dict[str, int], order: Order, limit: Array) -> Array:
-    """When jobs start under a policy that believes in their limits."""
-    from loynes.kernels.events.engine import run_jobs
-
-    need = np.stack([trace.demand.get(kind, trace.need) for kind in units], axis=1)
-    times, _ = run_jobs(
-        np.array(list(units.values()), np.int64), trace.submit, need, trace.service, order.rule, order.option, limit
-    )
-    return np.asarray(trace.submit + times[:, 0])
 
 
 def _spread(waiting: int) -> Ints:

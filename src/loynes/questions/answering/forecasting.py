@@ -16,12 +16,14 @@ from loynes.estimators.forecasts import LEVELS, SortedStarts, sorted_starts
 from loynes.execution.context import Context
 from loynes.execution.deadline import Stopped
 from loynes.kernels.events.forecast import Forecast, Later
+from loynes.questions.answering.machines import Machines, needs_of
 from loynes.questions.answering.model_laws import ModelLaws
 from loynes.questions.answering.orders import Order
+from loynes.questions.answering.placing import on_nodes
 from loynes.results.records.eta import RunningForecast, StartForecast
 from loynes.traces.run_times import History, RunTimeLaws, full_limits, learn, no_history, remaining
 from loynes.traces.snapshot import Snapshot
-from loynes.traces.trace import Trace, rows_of
+from loynes.traces.trace import Trace
 
 DAY, WEEK = 86400.0, 7
 # A time larger than this is a Unix time, no log's own.
@@ -65,7 +67,7 @@ def check_policy(order: Order, kinds: int) -> None:
 def forecast(
     snapshot: Snapshot,
     laws: RunTimeLaws,
-    cluster: dict[str, int],
+    machines: Machines,
     order: Order,
     *,
     draws: int,
@@ -78,21 +80,27 @@ def forecast(
 
     The last `pieces` jobs are one that was cut: the last of them stands for all, and starts when all have.
     """
-    need, units = np.ascontiguousarray(snapshot.need(cluster)), np.array(list(cluster.values()), np.int64)
+    need = np.ascontiguousarray(snapshot.need(machines.units))
+    units = np.array(list(machines.units.values()), np.int64)
+    alone = classes = None
+    if machines.nodes is not None:
+        alone, _ = on_nodes(machines.nodes, snapshot, None)
+        classes, later = on_nodes(machines.nodes, snapshot, None if order.policy == "fcfs" else later)
     one = Forecast(
         seed, np.zeros(1, np.int64), need, units, snapshot.running, full_limits(snapshot), np.zeros(1), order.rule,
-        order.option,
+        order.option, classes=alone,
     )  # fmt: skip
     limits = one.new_state()
     context.finishing().recorded_in(None).engine.run(one, limits, 0, 1)
     by_limits = limits.starts[0].astype(np.float64)
     by_limits[-pieces:] = by_limits[-pieces:].max(initial=0.0)
     farthest = float(by_limits.max(initial=0.0))
-    horizon = np.inf if one.piled else float(np.clip(FURTHER * farthest, NEAREST, FARTHEST))
+    in_turn = order.policy == "fcfs"  # whoever comes later does not matter
+    horizon = np.inf if in_turn else float(np.clip(FURTHER * farthest, NEAREST, FARTHEST))
     edges = np.linspace(0.0, max(farthest, 1.0), EDGES)
     task = Forecast(
         seed, np.arange(draws), need, units, snapshot.running, laws, edges, order.rule, order.option,
-        None if one.piled else later, horizon,
+        None if in_turn else later, horizon, classes=classes,
     )  # fmt: skip
     state = task.new_state()
     done, stopped = task.rows, False
@@ -138,7 +146,7 @@ def later_of(
         today = int(weekday - (int(trace.origin // DAY) + begin)) % WEEK
     requested = trace.requested
     limit = trace.service if requested is None else np.fmax(requested, trace.service)
-    return Later(clock - DAY * begin, _needs(trace, kinds), trace.service, limit, first, second or 0.0, season, today)
+    return Later(clock - DAY * begin, needs_of(trace, kinds), trace.service, limit, first, second or 0.0, season, today)
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,17 +210,6 @@ class Known:
             return {}
         weights = dict(zip(self.learnt.levels, self.learnt.weights, strict=True))
         return {"source": self.source, "jobs": self.learnt.jobs, "weights": weights}
-
-
-def fitting(trace: Trace, units: dict[str, int]) -> Trace:
-    """The jobs that fit, in the log's own time."""
-    need = _needs(trace, tuple(units))
-    return rows_of(trace, np.all(need <= np.array(list(units.values())), axis=1) & np.any(need > 0, axis=1))
-
-
-def _needs(trace: Trace, kinds: tuple[str, ...]) -> Ints:
-    """[job, kind]."""
-    return np.stack([trace.demand.get(kind, trace.need) for kind in kinds], axis=1)
 
 
 def recorded_starts(trace: Trace) -> Array:

@@ -10,8 +10,9 @@ from loynes.arrays import Array
 from loynes.errors import UsageError
 from loynes.estimators.forecasts import INTERVALS, LEAST_EARLIER, LEVELS, SortedStarts, conformal_levels
 from loynes.execution.context import Context
-from loynes.questions.answering.backtesting import LEARNT_FIRST, chosen_instants, earlier_places, replayed
-from loynes.questions.answering.forecasting import Past, fitting, limits_of, recorded_starts
+from loynes.questions.answering.backtesting import LEARNT_FIRST, chosen_instants, earlier_places
+from loynes.questions.answering.forecasting import Past, limits_of, recorded_starts
+from loynes.questions.answering.machines import Machines
 from loynes.questions.answering.model_laws import ModelLaws
 from loynes.questions.answering.orders import Order
 from loynes.results.records.eta import Recalibration
@@ -36,7 +37,7 @@ class Places:
 
 
 def recalibrated(
-    past: Past, units: dict[str, int], order: Order, instants: int, *, model: ModelLaws | None, draws: int, seed: int,
+    past: Past, machines: Machines, order: Order, instants: int, *, model: ModelLaws | None, draws: int, seed: int,
     context: Context,
 ) -> tuple[Places | None, tuple[str, ...]]:  # fmt: skip
     """From forecasts at so many instants of a history, held against its own starts; None, and why, where too few.
@@ -46,9 +47,9 @@ def recalibrated(
     """
     if past.trace is None:
         raise UsageError("recalibrate: needs a history (--history LOG, or --log)")
-    trace = fitting(past.trace, units)
+    trace = machines.fitting(past.trace)
     limit, replay = limits_of(trace), bool(np.isnan(trace.wait).all())
-    start = replayed(trace, units, order, limit) if replay else recorded_starts(trace)
+    start = machines.replayed(trace, order, limit) if replay else recorded_starts(trace)
     waits = (trace.submit <= past.until) & (start > past.until)
     known = trace.submit < float(trace.submit[waits].min(initial=np.inf))
     if np.count_nonzero(known) < 2:
@@ -56,7 +57,7 @@ def recalibrated(
     trace, start, limit = rows_of(trace, known), start[known], limit[known]
     moments = chosen_instants(trace, start, instants, LEARNT_FIRST, seed)
     values, used = earlier_places(
-        trace, start, limit, units, order, moments, model=model, draws=draws, seed=seed + 1, context=context
+        trace, start, limit, machines, order, moments, model=model, draws=draws, seed=seed + 1, context=context
     )
     levels = conformal_levels(values)
     if levels is None:

@@ -100,9 +100,9 @@ class Backtest(Result):
 
     @property
     def footer(self) -> str:
-        size, unit = unit_of(self.stretches.seconds)
+        size, unit = unit_of(self.stretches.length)
         error = (
-            f"±: a standard error, {self.stretches.count} stretches of {self.stretches.seconds / size:g} {unit} taken"
+            f"±: a standard error, {self.stretches.count} stretches of {self.stretches.length / size:g} {unit} taken"
         )
         return (
             f"{self.judged} waiting jobs at {self.instants} instants, {self.draws} draws each, against {self.truth}; "

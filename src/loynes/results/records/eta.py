@@ -29,6 +29,7 @@ class Cluster:
     source: str
     format: str
     units: dict[str, int]
+    nodes: dict[str, Any] = field(default_factory=dict)  # entries in words, and which node a task takes
 
     @property
     def servers(self) -> int:

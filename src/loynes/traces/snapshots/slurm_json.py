@@ -10,6 +10,7 @@ from loynes.errors import TraceError
 from loynes.traces.objects import Object, list_in, number_in, object_in, text_in
 from loynes.traces.snapshot import Note, SeenJob
 from loynes.traces.snapshots.arrays import tasks_of
+from loynes.traces.snapshots.hosts import hosts_of
 from loynes.traces.snapshots.register import Listing, snapshot_reader
 from loynes.traces.words import mebibytes
 
@@ -75,6 +76,7 @@ def _job(one: Object) -> SeenJob:
             if text_in(one.get(theirs))
         },
         group=f"{group:.0f}" if group > 0 else "",
+        hosts=hosts_of(text_in(one.get("nodes"))),
     )
 
 

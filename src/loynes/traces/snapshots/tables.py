@@ -15,6 +15,7 @@ from loynes.errors import TraceError, UsageError
 from loynes.traces.ledger import quoted
 from loynes.traces.snapshot import Note, SeenJob
 from loynes.traces.snapshots.arrays import tasks_of
+from loynes.traces.snapshots.hosts import hosts_of
 from loynes.traces.snapshots.register import Listing, snapshot_reader
 from loynes.traces.text import PARQUET
 from loynes.traces.times import NOTHING, duration, number, stamp
@@ -32,6 +33,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "submit": ("submit", "submit_time", "submittime", "submitted"),
     "start": ("start", "start_time", "starttime"),
     "priority": ("priority", "prioritylong"),
+    "hosts": ("nodelist", "nodelist(reason)", "hosts"),
     "reason": ("reason", "nodelist(reason)", "reasonlist", "state_reason"),
     "user": ("user", "username", "user_name", "userid"),
     "queue": ("queue", "partition"),
@@ -48,11 +50,9 @@ def listing_of(
     names: Sequence[str], rows: Iterable[tuple[str, Sequence[Any]]], source: str, expected: str = ""
 ) -> Listing:
     """The jobs of a table: names of columns, and rows with the places where they stand."""
-    known = {alias: ours for ours, aliases in NAMES.items() for alias in aliases}
     column: dict[str, int] = {}
     for at, name in enumerate(names):
-        ours = known.get(name.strip().lower())
-        if ours is not None:
+        for ours in (ours for ours, aliases in NAMES.items() if name.strip().lower() in aliases):
             column.setdefault(ours, at)
     listed = ", ".join(quoted(name.strip()) for name in names[:20])
     if "id" not in column:
@@ -101,6 +101,7 @@ def _jobs(cells: Mapping[str, str], notes: list[Note]) -> list[SeenJob]:
         reason=cells.get("reason", "").strip("()"),
         labels={label: cells[label] for label in LABELS if cells.get(label)},
         group=component[1] if component else "",
+        hosts=() if cells.get("hosts", "").startswith("(") else hosts_of(cells.get("hosts", "")),
     )
     return tasks_of(job, array[2], notes) if array else [job]
 
