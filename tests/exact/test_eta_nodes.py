@@ -129,7 +129,7 @@ def test_as_it_is_asked(tmp_path: Path) -> None:
     # Two whole nodes are wanted: one is empty, those of job 1 are half full for up to 180 s more.
     assert [one.by_limits for one in said.jobs] == [180, 180]
     assert said.jobs == modelled.jobs
-    assert said.model.nodes == {"nodes": ["3 x cpu 8"], "placement": "pack"}
+    assert said.model.nodes == {"nodes": ["3 nodes of cpu 8"], "placement": "pack"}
 
 
 @pytest.mark.parametrize(

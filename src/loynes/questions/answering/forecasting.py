@@ -271,12 +271,12 @@ def start_forecasts(
 
 
 def running_forecasts(snapshot: Snapshot, laws: RunTimeLaws) -> tuple[RunningForecast, ...]:
-    left = {share: remaining(laws, share) for share in (0.1, 0.5, 0.9)}
+    left = np.stack([remaining(laws, share / 10) for share in range(1, 10)], axis=1)
     return tuple(
         RunningForecast(
             snapshot.ids[i], {kind: int(units[i]) for kind, units in snapshot.demand.items()},
-            float(snapshot.elapsed[i]), float(snapshot.limit[i]), float(left[0.5][i]), float(left[0.1][i]),
-            float(left[0.9][i]),
+            float(snapshot.elapsed[i]), float(snapshot.limit[i]), median=float(left[i, 4]), low80=float(left[i, 0]),
+            high80=float(left[i, 8]), left=tuple(left[i].tolist()),
         )
         for i in range(snapshot.running)
     )  # fmt: skip

@@ -66,6 +66,7 @@ class RunningForecast:
     median: float
     low80: float
     high80: float
+    left: tuple[float, ...]  # by which it has ended with probability 0.1, 0.2, ..., 0.9
 
 
 @dataclass(frozen=True)
