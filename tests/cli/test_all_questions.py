@@ -145,6 +145,8 @@ SMALL: dict[str, list[dict[str, Any]]] = {
             "within": (60.0, 7200.0),
             "what_if": ("need=2 limit=1h",),
             "history": LOG,
+            "recalibrate": 30,
+            "laws_of": MODEL,
         },
         {"log": LOG, "now": "16817", "servers": 64, "policy": "easy", "draws": 20, "history": LOG},
     ],

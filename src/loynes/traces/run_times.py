@@ -239,8 +239,9 @@ def _learn_weights(groups: list[Ints], counts: list[Ints], ratio: Array) -> tupl
 
 def remaining(laws: RunTimeLaws, share: float) -> Array:
     """The time that is left to every job with such a probability, by its law given what it has run."""
-    at = (laws.passed + share * (1.0 - laws.passed)) * POINTS
-    low = np.minimum(at.astype(np.int64), POINTS - 1)
+    points = laws.quantiles.shape[1] - 1
+    at = (laws.passed + share * (1.0 - laws.passed)) * points
+    low = np.minimum(at.astype(np.int64), points - 1)
     below, above = laws.quantiles[laws.law, low], laws.quantiles[laws.law, low + 1]
     total = np.minimum((below + (at - low) * (above - below)) * laws.scale, laws.limit)
     left = np.maximum(total - laws.elapsed, 0.0)

@@ -40,6 +40,7 @@ class ModelLaws:
 
     model: Model
     assumed: dict[str, str] = field(default_factory=dict, compare=False)  # job -> what was assumed of it
+    _tables: dict[tuple[JobClass, ...], _Table] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def seconds(self) -> float:
@@ -53,7 +54,7 @@ class ModelLaws:
     def laws_of(self, snapshot: Snapshot, kinds: tuple[str, ...]) -> RunTimeLaws:
         """The laws of a snapshot's jobs; those of running jobs are given that they exceed what they have run."""
         groups = [self._classes(snapshot, kinds, i) for i in range(len(snapshot.ids))]
-        tables = {group: _Table([(c.probability, c.service) for c in group]) for group in dict.fromkeys(groups)}
+        tables = {group: self._table(group) for group in dict.fromkeys(groups)}
         rows: list[Array] = []
         place: dict[tuple[JobClass, ...], int] = {}
         law = np.zeros(len(groups), np.int64)
@@ -73,6 +74,11 @@ class ModelLaws:
                 place[group] = len(rows) - 1
         quantiles = np.array(rows) if rows else np.zeros((1, POINTS + 1))
         return RunTimeLaws(quantiles, law, np.ones(len(groups)), snapshot.elapsed, passed, snapshot.limit)
+
+    def _table(self, group: tuple[JobClass, ...]) -> _Table:
+        if group not in self._tables:
+            self._tables[group] = _Table([(c.probability, c.service) for c in group])
+        return self._tables[group]
 
     def _classes(self, snapshot: Snapshot, kinds: tuple[str, ...], i: int) -> tuple[JobClass, ...]:
         named = {str(snapshot.labels[name][i]) for name in NAMING if name in snapshot.labels}

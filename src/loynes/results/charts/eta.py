@@ -99,8 +99,8 @@ def _timeline(result: Eta) -> list[Chart]:
             begin=begin,
             end=end,
             colours=(("c0", "runs now"), ("c1", "waits now")),
-            note="Running jobs fade out as they may have ended, waiting ones fade in as they may have started; a line "
-            f"at the median, a dashed one where the limit ends a job.{shown}",
+            note="Running jobs fade out as they may have ended, waiting ones fade in over the 95% "
+            f"intervals of their starts; a line at the median, a dashed one where the limit ends a job.{shown}",
         )
     ]
 
@@ -120,9 +120,9 @@ def _ending(one: RunningForecast, size: float, unit: str, begin: float) -> Fadin
 
 
 def _starting(one: StartForecast, size: float, unit: str, end: float) -> Fading:
-    """It has started by each of these with such a probability; after the last one it is taken to run on."""
+    """The interval of its start: from each of its quantiles on it has started with such a probability."""
     steps = zip((one.low95, one.low80, one.low50, one.median, one.high50, one.high80, one.high95), STARTED, strict=True)
-    ends = [(min(time / size, end), share) for time, share in steps] + [(end, 1.0)]
+    ends = [(min(time / size, end), share) for time, share in steps]
     fading = [(a, b, share) for (a, share), (b, _) in itertools.pairwise(ends)]
     told = (
         one.id,
