@@ -1,7 +1,7 @@
 """A snapshot of a cluster and its history, out of a synthetic log, for trying `loynes eta` without a cluster.
 
 python examples/make_swf.py log.swf --jobs 4000 --servers 64 --load 0.75 --seed 4
-python examples/make_snapshot.py log.swf --policy easy --now 2024-02-01T16:00:00 --into examples/line
+python examples/make_snapshot.py log.swf --policy easy --now 2024-01-20T18:00:00 --into examples/line
 
 The log's jobs are run under a policy. What would have ended by then is `history.swf.gz`, with the waits of that policy;
 what runs or waits is `squeue.json`, as `squeue --json` of Slurm 23.11 writes it. `then.csv` says when the waiting jobs
