@@ -46,6 +46,7 @@ LARGE = {
 LOG = str(RECORDED / "log.swf")
 MONTH = str(RECORDED / "month.csv")
 NOW = str(RECORDED / "now.csv")
+HOURS = str(RECORDED.parents[1] / "examples" / "gpu-nodes.toml")
 # Every question, asked of something small; options that are no defaults, of every way to write them.
 SMALL: dict[str, list[dict[str, Any]]] = {
     "check": [{"model": MODEL}],
@@ -145,6 +146,8 @@ SMALL: dict[str, list[dict[str, Any]]] = {
             "within": (60.0, 7200.0),
             "what_if": ("need=2 limit=1h",),
             "history": LOG,
+            "recalibrate": 120,
+            "laws_of": HOURS,
         },
         {"log": LOG, "now": "16817", "servers": 64, "policy": "easy", "draws": 20, "history": LOG},
     ],

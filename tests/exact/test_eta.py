@@ -11,7 +11,16 @@ from scipy import stats
 
 import loynes
 from loynes.errors import LoynesWarning, UsageError
-from loynes.estimators.forecasts import LEVELS, SortedStarts, conformal_levels, pinball, scores, sorted_starts
+from loynes.estimators.forecasts import (
+    LEVELS,
+    SortedStarts,
+    conformal_levels,
+    pinball,
+    scores,
+    share_error,
+    sorted_starts,
+    stretches,
+)
 from loynes.kernels.cpu.engine import CpuEngine
 from loynes.kernels.events.forecast import Forecast, ForecastState, Later, later_jobs
 from loynes.kernels.events.policies import find_policy
@@ -150,6 +159,23 @@ def test_laws_are_those_of_the_user() -> None:
     assert high[5] == pytest.approx(0.98, abs=0.02)
 
 
+def test_a_limit_nobody_had_has_the_law_of_nearly_as_long_ones() -> None:
+    """Short jobs take little of their limits, long ones nearly all: one with a longer limit yet does, too."""
+    rng = np.random.default_rng(9)
+    long = rng.random(5000) < 0.01
+    limit = np.where(long, rng.choice([40.0, 50.0, 60.0], 5000), 1.0) * 3600
+    ratio = np.where(long, rng.uniform(0.9, 1.0, 5000), rng.uniform(0.0, 0.3, 5000))
+    submit = np.sort(rng.random(5000) * 30 * 86400)
+    trace = Trace(
+        submit - submit[0], np.ones(5000, np.int64), limit * ratio, np.zeros(5000), {"requested_time": limit},
+        records=5000,
+    )  # fmt: skip
+    learnt = learn(trace, trace.submit, trace.span + 30 * 86400)
+    assert learnt is not None
+    jobs = snapshot(0, [1], [100 * 3600.0])
+    assert remaining(learnt.laws_of(jobs, ("servers",)), 0.1)[0] > 0.85 * jobs.limit[0]
+
+
 def test_no_job_is_missing_for_being_long() -> None:
     """Of jobs that had ended by a time, short ones are too many; those that are learnt from are all alike."""
     trace = log(6000, 2)
@@ -205,9 +231,33 @@ def test_scores() -> None:
 def test_quantiles_and_places_of_draws() -> None:
     starts: SortedStarts = sorted_starts(np.array([[3, 0], [1, 0], [2, 0], [4, 5]], np.float32))
     assert starts.quantile(0.5).tolist() == [2, 0]
+    assert starts.quantile(0.6).tolist() == [3, 0]
     assert starts.quantile(1.0).tolist() == [4, 5]
     assert starts.within(2.0).tolist() == [0.5, 0.75]
     assert starts.place(np.array([2.0, 0.0])).tolist() == [0.375, 0.375]
+
+
+@pytest.mark.parametrize("count", [19, 20, 39, 40, 99, 200, 300])
+def test_intervals_of_few_draws_hold_what_they_say(count: int) -> None:
+    """A truth that is one more draw: of n + 1 places, so many lie between two ranks."""
+    starts = SortedStarts(np.arange(1, count + 1, dtype=np.float32)[None, :])
+    for share in (0.5, 0.8, 0.9):
+        low, high = (starts.quantile(level)[0] for level in ((1 - share) / 2, (1 + share) / 2))
+        held = (high - low) / (count + 1)
+        assert share - 1e-9 <= held < share + 2 / (count + 1) + 1e-9
+
+
+def test_the_error_of_a_share_counts_stretches_not_jobs() -> None:
+    """Weeks that are all of one kind: jobs beyond the first of each tell nothing more."""
+    rng = np.random.default_rng(8)
+    kinds = rng.random(400) < 0.8
+    single = share_error(kinds.astype(float), np.arange(400))
+    assert single == pytest.approx(math.sqrt(kinds.mean() * (1 - kinds.mean()) / 399))
+    many = share_error(np.repeat(kinds, 50).astype(float), np.repeat(np.arange(400), 50))
+    assert many == pytest.approx(single)
+    number, length = stretches(np.array([0.5, 8.0, 15.0, 15.5]) * 86400)
+    assert (number.tolist(), length) == ([0, 1, 2, 2], 86400.0)
+    assert stretches(np.arange(10) * 7 * 86400.0)[1] == 7 * 86400.0
 
 
 def test_recalibration_makes_earlier_truths_fall_right() -> None:

@@ -82,8 +82,10 @@ def test_squeue_json(tmp_path: Path) -> None:
     assert left["33"] == "state 'FLYING': neither running nor waiting"
     assert left["9"] == "listed twice"
     assert left["entry 13"] == "is no job: it has no job_id"
-    assert "not modelled" in left["10"]
-    assert {note.id: note.text for note in found.assumed} == {"34": "no limit: taken as 3600 s, the longest here"}
+    assert {note.id: note.text for note in found.assumed} == {
+        "10_1": "its array may run only so many at once (1-3,9%2): not modelled",
+        "34": "no limit: taken as 3600 s, the longest here",
+    }
 
 
 def test_older_slurm_has_plain_numbers(tmp_path: Path) -> None:
@@ -94,6 +96,70 @@ def test_older_slurm_has_plain_numbers(tmp_path: Path) -> None:
     found = read(json.dumps({"jobs": plain}).encode(), tmp_path, now=1600.0)
     assert found.ids == ("1", "2")
     assert found.elapsed.tolist() == [600.0, 0.0]
+
+
+UNLIMITED, NOT_SET = 2**32 - 1, 2**32 - 2  # as Slurm 21.08 writes them
+
+
+@pytest.mark.parametrize(
+    ("changed", "word"),
+    [
+        ({"job_state": "PENDING", "state_reason": "Dependency"}, "not in line: Dependency"),
+        ({"state_reason": "JobHeldUser", "priority": number(0)}, "not in line: JobHeldUser"),
+        ({"hold": True, "state_reason": "Priority"}, "not in line: JobHeld"),
+        ({"dependency": "afterok:7(unfulfilled)", "state_reason": "Priority"}, "not in line: Dependency"),
+        ({"state_reason": "BeginTime"}, "not in line: BeginTime"),
+        ({"state_reason": "PartitionDown"}, "not in line: PartitionDown"),
+        ({"job_state": ["SUSPENDED"]}, "state 'SUSPENDED': neither running nor waiting"),
+        ({"job_state": ["PENDING", "REQUEUED"]}, ""),
+        ({"state_reason": "Licenses"}, "waits for Licenses, too: taken to wait for servers alone"),
+        ({"time_limit": UNLIMITED}, "no limit: taken as 3600 s, the longest here"),
+        ({"time_limit": NOT_SET}, "no limit: taken as 3600 s, the longest here"),
+        ({"time_limit": {"set": False, "infinite": True, "number": 0}}, "no limit: taken as 3600 s, the longest here"),
+        ({"job_state": ["RUNNING", "COMPLETING"], "start_time": 1_700_000_000}, "is completing: taken to end at once"),
+    ],
+)  # fmt: skip
+def test_what_slurm_says_of_a_job(changed: dict[str, object], word: str, tmp_path: Path) -> None:
+    """Versions from 21.08, with plain numbers, to 24.05, with wrapped ones."""
+    jobs = [slurm(job_id=2, **changed), slurm(job_id=3)]
+    found = read(json.dumps({"jobs": jobs, "last_update": number(1_700_001_800)}).encode(), tmp_path)
+    said = {note.id: note.text for note in (*found.left_out, *found.assumed)}
+    assert said == ({"2": word} if word else {})
+    assert "3" in found.ids
+    assert all(limit == 3600 for limit in found.limit)
+
+
+def test_a_held_array_is_one_note(tmp_path: Path) -> None:
+    jobs = [slurm(job_id=5, array_task_string="1-90000%5", state_reason="JobHeldUser"), slurm(job_id=6)]
+    found = read(json.dumps({"jobs": jobs}).encode(), tmp_path)
+    assert [note.id for note in found.left_out] == ["5_[1-90000]"]
+
+
+def test_columns_to_the_right_and_columns_that_touch(tmp_path: Path) -> None:
+    """What squeue prints by itself, with several words in names and reasons; and -O, whose full columns touch."""
+    right = """\
+             JOBID PARTITION     NAME     USER ST       TIME  TIME_LIMIT  NODES  CPUS NODELIST(REASON)
+               123      main my job x    annie  R 1-00:00:10  2-00:00:00      2    64 n[01-02]
+       124_[1-2%5]      main  sim run      bob PD       0:00     1:00:00      1     4 (ReqNodeNotAvail, UnavailableNodes:n[1-2])
+             125+0      main  verylon   bobbyb PD       0:00   UNLIMITED      1     4 (Priority)
+             125+1      main  verylon   bobbyb PD       0:00       30:00      1     2 (Priority)
+"""  # noqa: E501
+    found = read(right.encode(), tmp_path)
+    assert found.ids == ("123", "124_1", "124_2", "125")
+    assert found.elapsed[0] == 86410
+    assert found.limit.tolist() == [172800, 3600, 3600, 1800]
+    assert found.demand["servers"].tolist() == [64, 4, 4, 6]
+    assert found.labels["user"].tolist() == ["annie", "bob", "bob", "bobbyb"]
+    assert found.hosts == (("n01", "n02"),)
+    widths = [
+        ("JOBID", "77"), ("PARTITION", "a_very_long_partition"), ("STATE", "RUNNING"), ("CPUS", "16"),
+        ("TIME", "10:00"), ("TIME_LIMIT", "1:00:00"), ("USER", "somebody_of_a_long_name"), ("REASON", "None"),
+    ]  # fmt: skip
+    touching = "\n".join("".join(pair[row][:20].ljust(20) for pair in widths) for row in (0, 1))
+    found = read(touching.encode(), tmp_path)
+    assert found.labels["queue"].tolist() == ["a_very_long_partitio"]
+    assert found.labels["user"].tolist() == ["somebody_of_a_long_n"]
+    assert (found.demand["servers"].tolist(), found.elapsed.tolist(), found.limit.tolist()) == ([16], [600], [3600])
 
 
 def test_squeue_as_text(tmp_path: Path) -> None:

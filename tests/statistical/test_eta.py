@@ -9,7 +9,7 @@ from pathlib import Path
 import loynes
 
 MAKE = Path(__file__).parents[2] / "examples" / "make_swf.py"
-# The truths of one log hang together: of these, the second alone holds 91% in its 95% intervals (docs/eta.md).
+# The truths of one log hang together: on eight months a share of 80% is known to within two points (docs/eta.md).
 SEEDS = (1, 2, 3)
 
 

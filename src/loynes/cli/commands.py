@@ -284,6 +284,7 @@ def _run(question: type[Question], given: dict[str, Any], others: dict[str, type
     """Ask the question that the command line puts, show the result, write it."""
     from loynes.cli import output
     from loynes.cli.watch import asking
+    from loynes.errors import LoynesError
     from loynes.execution.deadline import NEVER, Deadline
     from loynes.kernels.backends import warm_up
     from loynes.model import load
@@ -325,9 +326,15 @@ def _run(question: type[Question], given: dict[str, Any], others: dict[str, type
     every = getattr(asked, "watch", None)
     while every:
         time.sleep(every)
-        with asking(title, None, **ways, deadline=deadline) as (progress, executor):
-            result = ask(asked, executor=executor, progress=progress, deadline=deadline)
-        output.result(result, bool(common["as_json"]), out if folder is None else None)
+        # A listing that cannot be had, or in which nobody waits, may be another one the next time.
+        try:
+            deadline = Deadline(getattr(asked, "time", None))
+            with asking(title, None, **ways, deadline=deadline) as (progress, executor):
+                result = ask(asked, executor=executor, progress=progress, deadline=deadline)
+        except LoynesError as error:
+            typer.echo(f"loynes: {error}", err=True)
+        else:
+            output.result(result, bool(common["as_json"]), out if folder is None else None)
     if result.unmet:
         raise typer.Exit(1)
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from loynes.arrays import Array
+from loynes.arrays import Array, Ints
 from loynes.kernels.cpu.threads import cores
 
 # The intervals that a forecast has, by the probability with which each is to hold the truth.
@@ -22,6 +23,11 @@ TOGETHER = 32
 # Earlier forecasts that recalibration wants at least, and that it looks back at.
 LEAST_EARLIER = 100
 MOST_EARLIER = 2000
+# Lengths of the stretches of a log that are taken to be independent, in seconds, and how many there are to be.
+STRETCHES = (7 * 86400.0, 86400.0)
+LEAST_STRETCHES = 10
+# Of a product that should be a whole number.
+ROUNDING = 1e-9
 
 
 class SortedStarts(NamedTuple):
@@ -34,11 +40,19 @@ class SortedStarts(NamedTuple):
         return int(self.values.shape[1])
 
     def quantile(self, level: float | Array) -> Array:
-        """The smallest draw that at least such a share of draws does not exceed, of every job."""
-        place = np.clip(np.ceil(np.asarray(level) * self.draws).astype(np.int64) - 1, 0, self.draws - 1)
+        """The draw of such a rank, of every job.
+
+        A truth that is one more draw lies below the k-th of n with probability k / (n + 1): ranks are of n + 1, and
+        rounded away from the middle, so that an interval holds at least what it says, as far as the draws go.
+        """
+        place = np.clip(_rank(np.asarray(level), self.draws), 0, self.draws - 1)
         if place.ndim == 0:
             return np.asarray(self.values[:, int(place)], np.float64)
         return np.asarray(self.values[np.arange(len(self.values)), place], np.float64)
+
+    def quantiles(self, levels: Sequence[float]) -> Array:
+        """[job, level]."""
+        return np.stack([self.quantile(level) for level in levels], axis=1)
 
     def within(self, time: float) -> Array:
         """The share of draws in which a job has started by a time."""
@@ -68,6 +82,12 @@ def sorted_starts(starts: NDArray[np.float32]) -> SortedStarts:
     return SortedStarts(values)
 
 
+def _rank(level: Array, count: int) -> Ints:
+    """From 0: the place in order at which such a share of count + 1 lies below; rounded away from the middle."""
+    share = level * (count + 1)
+    return np.asarray(np.where(level > 0.5, np.ceil(share - ROUNDING), np.floor(share + ROUNDING)), np.int64) - 1
+
+
 @dataclass(frozen=True)
 class Scores:
     """How one way to forecast did: coverage and mean width of each interval, and the mean pinball loss."""
@@ -77,6 +97,7 @@ class Scores:
     width: dict[str, float]
     pinball: float
     bias: float  # mean of forecast median minus truth
+    coverage_error: dict[str, float] = field(default_factory=dict)  # standard errors; stretches are independent
 
 
 def pinball(forecast: Array, truth: Array, level: float) -> Array:
@@ -85,17 +106,57 @@ def pinball(forecast: Array, truth: Array, level: float) -> Array:
     return np.asarray(np.where(under >= 0, level * under, (level - 1.0) * under))
 
 
-def scores(name: str, quantiles: Array, truth: Array) -> Scores:
-    """Of forecasts given by their quantiles, [case, LEVELS]; a plain number has all of them equal."""
+@dataclass(frozen=True)
+class Stretches:
+    """Stretches of a log that are taken to be independent of each other."""
+
+    count: int
+    length: float  # of one, in seconds
+
+
+def stretches(times: Array) -> tuple[Ints, float]:
+    """Which stretch of a log each of these times is in, and how long the stretches are, in seconds.
+
+    What is judged on one day hangs together, as one long job delays hundreds. Stretches are weeks, in logs of fewer
+    than ten weeks days.
+    """
+    for length in STRETCHES:
+        number = np.unique(np.floor(times / length), return_inverse=True)[1].ravel()
+        if len(times) and number.max() + 1 >= LEAST_STRETCHES:
+            break
+    return np.asarray(number, np.int64), length
+
+
+def share_error(holds: Array, stretch: Ints) -> float:
+    """The standard error of a share, where whole stretches are independent, and what lies within one is not.
+
+    Each stretch adds the sum of its deviations from the share; the variance of a sum of independent terms is that of
+    the squares. There are to be two of them at least.
+    """
+    sums = np.bincount(stretch, holds - holds.mean())
+    count = len(sums)
+    return float(np.sqrt(count / (count - 1) * np.sum(sums**2)) / len(holds))
+
+
+def scores(name: str, quantiles: Array, truth: Array, stretch: Ints | None = None) -> Scores:
+    """Of forecasts given by their quantiles, [case, LEVELS]; a plain number has all of them equal.
+
+    `stretch` says what hangs together; without it every case is taken to be independent.
+    """
     place = {level: i for i, level in enumerate(LEVELS)}
-    coverage, width = {}, {}
+    own = np.arange(len(truth)) if stretch is None else stretch
+    coverage, width, error = {}, {}, {}
     for share in INTERVALS:
         low = quantiles[:, place[round((1.0 - share) / 2, 6)]]
         high = quantiles[:, place[round((1.0 + share) / 2, 6)]]
-        coverage[f"{share:g}"] = float(np.mean((low <= truth) & (truth <= high)))
+        holds = ((low <= truth) & (truth <= high)).astype(np.float64)
+        coverage[f"{share:g}"] = float(holds.mean())
+        if own.max(initial=0) > 0:
+            error[f"{share:g}"] = share_error(holds, own)
         width[f"{share:g}"] = float(np.mean(high - low))
     loss = np.mean([pinball(quantiles[:, i], truth, level).mean() for i, level in enumerate(LEVELS)])
-    return Scores(name, coverage, width, float(loss), float(np.mean(quantiles[:, place[0.5]] - truth)))
+    bias = float(np.mean(quantiles[:, place[0.5]] - truth))
+    return Scores(name, coverage, width, float(loss), bias, error)
 
 
 def conformal_levels(earlier: Array) -> Array | None:
@@ -108,9 +169,4 @@ def conformal_levels(earlier: Array) -> Array | None:
     recent = earlier[-MOST_EARLIER:]
     if len(recent) < LEAST_EARLIER:
         return None
-    ordered, count = np.sort(recent), len(recent)
-    levels = []
-    for level in LEVELS:
-        rank = np.ceil(level * (count + 1)) - 1 if level >= 0.5 else np.floor(level * (count + 1)) - 1
-        levels.append(ordered[int(np.clip(rank, 0, count - 1))])
-    return np.array(levels)
+    return np.asarray(np.sort(recent)[np.clip(_rank(np.array(LEVELS), len(recent)), 0, len(recent) - 1)])

@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 import math
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-import numpy as np
 from pydantic import BeforeValidator, Field
 
 from loynes.errors import UsageError
 from loynes.execution.context import Context
-from loynes.model import Model, load
 from loynes.model.sizes import MOST_SERVERS
 from loynes.model.units import seconds_of
-from loynes.questions.answering.log_nodes import MEBIBYTE
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask
-from loynes.questions.asking.logs import ResourcesOption
+from loynes.questions.asking.logs import HasOption, LawsOfOption, NodesOption, PlacementOption, ResourcesOption
 from loynes.questions.asking.options import Option, PolicyOption, texts_of, values_of
 from loynes.questions.asking.question import Question
 from loynes.results.records.eta import Cluster, Eta, JobNote, Outlook, StartForecast
-from loynes.traces.read import read_trace
-from loynes.traces.snapshot import Snapshot, check_room
-from loynes.traces.snapshots.read import printed_by, read_snapshot, snapshot_at
-from loynes.traces.times import stamp
-from loynes.traces.trace import Trace
+from loynes.traces.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    from loynes.questions.answering.eta_inputs import Inputs
     from loynes.questions.answering.forecasting import Draws, Known
+    from loynes.questions.answering.machines import Machines
     from loynes.questions.answering.orders import Order
+    from loynes.questions.answering.recalibrating import Places
 
 DRAWS, DRAWS_BY_EVENTS = 10_000, 1_000
+# Of forecasts at earlier instants, which recalibrate.
+DRAWS_EARLIER = 300
 WITHIN = (3600.0, 4 * 3600.0, 24 * 3600.0)
 # Bytes of draws that are kept at a time at most.
 MOST_BYTES = 4 << 30
@@ -47,27 +44,17 @@ def _moments(given: object) -> tuple[float, ...]:
     return tuple(sorted(float(x) for x in values))
 
 
-def left_out_of(model: Model) -> tuple[str, ...]:
-    """What a forecast does not see of the model that says how large the cluster is."""
-    there = {
-        "nodes": model.nodes is not None, "priorities": model.has_priorities, "quotas": bool(model.quotas),
-        "scenario": bool(model.scenario),
-    }  # fmt: skip
-    names = [name for name, has in there.items() if has]
-    if not names:
-        return ()
-    return (f"the model's {' and '.join(names)} are left out: all {model.size} are one pool, in the listing's order",)
-
-
 class AskEta(Question):
     """Forecast when each waiting job will start, as a distribution.
 
     `snapshot` is what the scheduler lists (`squeue --json`, `squeue -O`, Kueue's workloads, or a table with named
     columns); or take a moment of a log (`log`, `now`). `servers`, `resources` or `on`, a model file, say what
-    there is. With `history`, a log, run times are drawn from what jobs like these took of their limits; without, they
-    are uniform up to the limit. First come, first served, draws are exact piles; under other policies the event loop
-    goes on from the snapshot, with days of the history as later arrivals. `what_if` adds a job at the end of the line:
-    "need=64 limit=4h"; `shape` tries it as 1x64, 2x32, ...
+    there is. With `history`, a log, run times are drawn from what jobs like these took of their limits; with
+    `laws_of`, a model, by the laws of its classes; without, they are uniform up to the limit. `recalibrate` takes
+    quantiles that would have held as often as they should at earlier instants of the history. First come, first
+    served, draws are exact piles; under other policies the event loop goes on from the snapshot, with days of the
+    history as later arrivals. `what_if` adds a job at the end of the line: "need=64 limit=4h"; `shape` tries it as
+    1x64, 2x32, ...
     """
 
     command: ClassVar[str] = "eta"
@@ -100,6 +87,9 @@ class AskEta(Question):
         BeforeValidator(lambda path: None if path is None else str(path)),
         Option("A model file whose servers or resources these are.", "MODEL"),
     ] = None
+    nodes: NodesOption = None
+    has: HasOption = Field(default_factory=dict)
+    placement: PlacementOption = None
     log: Annotated[
         str | None,
         BeforeValidator(lambda path: None if path is None else str(path)),
@@ -114,6 +104,12 @@ class AskEta(Question):
         str | None,
         BeforeValidator(lambda path: None if path is None else str(path)),
         Option("A log that run times, and later arrivals, are learnt from.", "LOG", default="--log, if given"),
+    ] = None
+    laws_of: LawsOfOption = None
+    recalibrate: Annotated[
+        int | None,
+        Field(ge=2, le=100_000),
+        Option("Quantiles that held as often as they should at so many earlier instants of the history.", "INSTANTS"),
     ] = None
     format: Annotated[str | None, Option("Of the listing.", "FORMAT", default="by its contents")] = None
     unit: Annotated[
@@ -167,33 +163,33 @@ class AskEta(Question):
                 "which jobs? Give one of: a listing of the scheduler, --run COMMAND, --log LOG and --now TIME"
             )
         context.progress(0.0, "reading")
-        snapshot, known, units = self._read()
-        if not snapshot.waiting and not self.what_if:
-            out = [f"{one.id} ({one.text})" for one in snapshot.left_out[:3]]
-            some = f"; left out: {', '.join(out)}{', ...' if len(snapshot.left_out) > 3 else ''}" if out else ""
-            raise UsageError(f"{snapshot.source}: no job is waiting; --what-if asks about one more{some}")
         from loynes.questions.answering.added_jobs import AddedJobs
         from loynes.questions.answering.ending import cut_short
+        from loynes.questions.answering.eta_inputs import inputs_of
         from loynes.questions.answering.forecasting import bands_of, running_forecasts, start_forecasts
 
+        there = inputs_of(self)
+        snapshot, known, machines, units = there.snapshot, there.known, there.machines, there.machines.units
+        self._check_waiting(snapshot)
         order, shown = self._order(units), self._shown(snapshot)
         draws = self.draws or (DRAWS if order.policy == "fcfs" else DRAWS_BY_EVENTS)
         if 4 * draws * max(snapshot.waiting, 1) > MOST_BYTES:
             size = 4e-9 * draws * snapshot.waiting
             raise UsageError(f"draws {draws}: of {snapshot.waiting} jobs would take {size:.3g} GB of memory")
-        added = AddedJobs(self.what_if, self.shape, units).cases
-        share = 1.0 / (1 + len(added))
-        result = self._forecast(snapshot, known, units, order, draws, context.part(0.0, share))
+        added = AddedJobs(self.what_if, self.shape, machines.most).cases
+        parts = 1 + len(added) + (self.recalibrate is not None)
+        calibration, warnings = self._calibration(there, order, draws, context.part(0.0, 1.0 / parts))
+        begun = (parts - 1 - len(added)) / parts
+        result = self._forecast(snapshot, known, machines, order, draws, context.part(begun, 1.0 / parts))
         cases: list[StartForecast] = []
         for k, (name, jobs) in enumerate(added.items(), 1):
             longer = snapshot
             for i, (need, limit, labels) in enumerate(jobs, 1):
                 longer = longer.with_job(f"{name} ({i})", need, limit, labels)
-            found = self._forecast(longer, known, units, order, draws, context.part(k * share, share), len(jobs))
-            cases += start_forecasts((name,), longer, found, (len(longer.ids) - 1,), self.within)
-        warnings: tuple[str, ...] = () if known.learnt is not None else (NO_HISTORY,)
-        if self.on is not None:
-            warnings += left_out_of(load(self.on))
+            part = context.part(begun + k / parts, 1.0 / parts)
+            found = self._forecast(longer, known, machines, order, draws, part, len(jobs))
+            cases += start_forecasts((name,), longer, found, (len(longer.ids) - 1,), self.within, calibration)
+        warnings += there.warnings if not known.guessed else (NO_HISTORY, *there.warnings)
         absent = [kind for kind, need in snapshot.demand.items() if len(units) > 1 and not need.any()]
         if absent:
             warnings += (f"no job of the listing needs any {' or '.join(absent)}",)
@@ -201,23 +197,44 @@ class AskEta(Question):
             warnings += (f"no later arrivals are known: under {order.policy} those would delay some jobs",)
         if result.stopped:
             warnings += (cut_short(context.deadline, f"after {result.starts.draws} of {draws} draws"),)
+        names = (snapshot.ids[i] for i in shown)
         return Eta(
-            model=Cluster(self.subject, snapshot.source, snapshot.format, units),
+            model=Cluster(self.subject, snapshot.source, snapshot.format, units, machines.details),
             policy=order.label,
             draws=result.starts.draws,
             now=snapshot.now if math.isfinite(snapshot.now) and self.log is None else None,
-            jobs=start_forecasts((snapshot.ids[i] for i in shown), snapshot, result, shown, self.within),
-            running=running_forecasts(snapshot, known.laws_of(snapshot, tuple(units))),
+            jobs=start_forecasts(names, snapshot, result, shown, self.within, calibration),
+            running=running_forecasts(snapshot, known.laws_of(snapshot, machines.kinds)),
             outlook=Outlook(tuple(result.edges.tolist()), bands_of(result.busy), bands_of(result.waiting)),
             what_if=tuple(cases),
             history=known.details,
             left_out=tuple(JobNote(note.id, note.text) for note in snapshot.left_out),
-            assumed=tuple(JobNote(note.id, note.text) for note in snapshot.assumed),
+            assumed=tuple(JobNote(*note) for note in (*_said(snapshot), *known.assumed)),
             waiting=snapshot.waiting,
             horizon=result.horizon if math.isfinite(result.horizon) else None,
+            recalibration=None if calibration is None else calibration.record,
             seed=self.seed,
             warnings=warnings,
         )
+
+    def _check_waiting(self, snapshot: Snapshot) -> None:
+        if not snapshot.waiting and not self.what_if:
+            out = [f"{one.id} ({one.text})" for one in snapshot.left_out[:3]]
+            some = f"; left out: {', '.join(out)}{', ...' if len(snapshot.left_out) > 3 else ''}" if out else ""
+            raise UsageError(f"{snapshot.source}: no job is waiting; --what-if asks about one more{some}")
+
+    def _calibration(
+        self, there: Inputs, order: Order, draws: int, context: Context
+    ) -> tuple[Places | None, tuple[str, ...]]:
+        """What earlier instants of the history tell of such forecasts, if that is asked for."""
+        if self.recalibrate is None:
+            return None, ()
+        from loynes.questions.answering.recalibrating import recalibrated
+
+        return recalibrated(
+            there.past, there.machines, order, self.recalibrate, model=there.known.model,
+            draws=min(draws, DRAWS_EARLIER), seed=self.seed, context=context,
+        )  # fmt: skip
 
     def _order(self, units: dict[str, int]) -> Order:
         from loynes.questions.answering.forecasting import check_policy
@@ -231,7 +248,7 @@ class AskEta(Question):
         self,
         snapshot: Snapshot,
         known: Known,
-        units: dict[str, int],
+        machines: Machines,
         order: Order,
         draws: int,
         context: Context,
@@ -239,57 +256,10 @@ class AskEta(Question):
     ) -> Draws:
         from loynes.questions.answering.forecasting import forecast
 
-        laws, later = known.laws_of(snapshot, tuple(units)), known.later
+        laws, later = known.laws_of(snapshot, machines.kinds), known.later
         return forecast(
-            snapshot, laws, units, order, draws=draws, seed=self.seed, later=later, context=context, pieces=pieces
+            snapshot, laws, machines, order, draws=draws, seed=self.seed, later=later, context=context, pieces=pieces
         )
-
-    def _units(self, header: int | None) -> dict[str, int]:
-        """How much there is of every resource; by default what a log's header says."""
-        if (self.servers is not None) + bool(self.resources) + (self.on is not None) > 1:
-            raise UsageError("servers, resources and on: say one of them")
-        if self.resources:
-            return dict(self.resources)
-        if self.on is not None:
-            model = load(self.on)
-            # Listings have memory in MiB.
-            units = zip(model.kinds, model.units, model.unit_sizes, strict=True)
-            return {kind: n if size == 1 else n * int(size) // MEBIBYTE for kind, n, size in units}
-        servers = self.servers if self.servers is not None else header
-        if servers is None:
-            raise UsageError("how large is the cluster? Give --servers N, --resources cpu=640,gpu=64, or --on MODEL")
-        return {"servers": servers}
-
-    def _read(self) -> tuple[Snapshot, Known, dict[str, int]]:
-        """The jobs, what is known of jobs before, and the cluster."""
-        from loynes.questions.answering.forecasting import Known, fitting, limits_of, recorded_starts
-
-        if self.log is None:
-            units = self._units(None)
-            now = math.nan if self.now is None else _moment(self.now, None)
-            if math.isnan(now) and self.run is not None:
-                now = datetime.now().timestamp()
-            printed = None if self.run is None else printed_by(self.run)
-            snapshot = read_snapshot(
-                self.snapshot or self.run or "", units, format=self.format, now=now, default_limit=self.default_limit,
-                data=printed,
-            )  # fmt: skip
-            if self.history is None:
-                return snapshot, Known(), units
-        else:
-            if self.now is None:
-                raise UsageError("now: say at which moment of the log, in its seconds or as a date")
-            trace = read_trace(self.log, unit=self.unit, resources=tuple(self.resources))
-            units = self._units(trace.servers)
-            trace, now = fitting(trace, units), _moment(self.now, trace)
-            start = recorded_starts(trace)
-            snapshot = snapshot_at(trace, start, now, tuple(units), limits_of(trace))
-            check_room(snapshot, units)
-            if self.history is None:
-                return snapshot, Known.of(trace, start, now, tuple(units), now), units
-        past = read_trace(self.history, unit=self.unit, resources=tuple(self.resources))
-        start = past.submit + np.where(np.isnan(past.wait), 0.0, past.wait)
-        return snapshot, Known.of(past, start, float((start + past.service).max()), tuple(units), snapshot.now), units
 
     def _shown(self, snapshot: Snapshot) -> list[int]:
         """Places of the jobs that are asked for: all that wait, or those that are named."""
@@ -301,19 +271,8 @@ class AskEta(Question):
         return [i for i in waiting if not self.job or snapshot.ids[i] in self.job]
 
 
-def _moment(text: str, trace: Trace | None) -> float:
-    """A time as seconds of the log, or since 1970 where there is none."""
-    try:
-        value, zoned = stamp(text)
-    except (ValueError, OverflowError):
-        value, zoned = math.nan, None
-    if not math.isfinite(value):
-        raise UsageError(f"now {text!r}: must be seconds, or a date such as 2024-03-01T12:00:00")
-    if zoned is None or trace is None:
-        return value
-    if trace.origin is None:
-        raise UsageError(f"now {text!r}: {trace.source} does not say when it began; give seconds")
-    return value - trace.origin
+def _said(snapshot: Snapshot) -> list[tuple[str, str]]:
+    return [(note.id, note.text) for note in snapshot.assumed]
 
 
 eta = Ask(AskEta, Eta)

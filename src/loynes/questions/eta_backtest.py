@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
-import numpy as np
 from pydantic import BeforeValidator, Field
 
-from loynes.arrays import Array
-from loynes.errors import UsageError
 from loynes.execution.context import Context
+from loynes.model import load
 from loynes.model.sizes import MOST_SERVERS
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask
-from loynes.questions.asking.logs import ResourcesOption
+from loynes.questions.asking.logs import HasOption, LawsOfOption, NodesOption, PlacementOption, ResourcesOption
 from loynes.questions.asking.options import Option, PolicyOption
 from loynes.questions.asking.question import Question
 from loynes.results.records.backtest import Backtest
 from loynes.results.records.eta import Cluster
-from loynes.traces.read import read_trace
-from loynes.traces.trace import Trace
-
-if TYPE_CHECKING:
-    from loynes.questions.answering.orders import Order
 
 DRAWS, DRAWS_BY_EVENTS = 1_000, 200
-# The part of the log that forecasts begin after: before it there is little to learn from.
-LEARNT_FIRST = 0.3
 
 
 class AskEtaBacktest(Question):
@@ -54,9 +45,13 @@ class AskEtaBacktest(Question):
         Option("How many servers.", default="what the log's header says", unit="servers"),
     ] = None
     resources: ResourcesOption = Field(default_factory=dict)
+    nodes: NodesOption = None
+    has: HasOption = Field(default_factory=dict)
+    placement: PlacementOption = None
     unit: Annotated[
         str | None, Option("What a server is in logs: nodes, cpus, gpus, ...", "UNIT", default="what the format counts")
     ] = None
+    laws_of: LawsOfOption = None
     policy: PolicyOption = "fcfs"
     window: options.Window = None
     threshold: options.SwapThreshold = None
@@ -77,29 +72,32 @@ class AskEtaBacktest(Question):
 
     def answer(self, context: Context) -> Backtest:
         context.progress(0.0, "reading")
-        trace = read_trace(self.backtest, unit=self.unit, resources=tuple(self.resources))
-        units = self._units(trace)
-        from loynes.questions.answering.backtesting import Judged, backtest, chosen_instants
-        from loynes.questions.answering.forecasting import check_policy, fitting, limits_of, recorded_starts
+        from loynes.questions.answering.backtesting import LEARNT_FIRST, Judged, backtest, chosen_instants
+        from loynes.questions.answering.eta_inputs import machines_of, read_for
+        from loynes.questions.answering.forecasting import check_policy, limits_of, recorded_starts
+        from loynes.questions.answering.model_laws import ModelLaws
         from loynes.questions.answering.orders import order_of
 
+        trace = read_for(self, self.backtest)
+        machines = machines_of(self, trace.servers)
         order = order_of(self.policy, {"window": self.window, "threshold": self.threshold, "option": self.option})
-        check_policy(order, len(units))
-        trace = fitting(trace, units)
+        check_policy(order, len(machines.units))
+        trace = machines.fitting(trace)
         limit = limits_of(trace)
-        start = recorded_starts(trace) if self.recorded else _replayed(trace, units, order, limit)
+        start = recorded_starts(trace) if self.recorded else machines.replayed(trace, order, limit)
         instants = chosen_instants(trace, start, self.instants, LEARNT_FIRST, self.seed)
         draws = self.draws or (DRAWS if order.policy == "fcfs" else DRAWS_BY_EVENTS)
+        model = None if self.laws_of is None else ModelLaws(load(self.laws_of))
         judged: Judged = backtest(
-            trace, start, limit, units, order, instants, draws=draws, seed=self.seed, context=context
+            trace, start, limit, machines, order, instants, model=model, draws=draws, seed=self.seed, context=context
         )
-        warnings: tuple[str, ...] = ()
+        warnings: tuple[str, ...] = () if model is None else model.warnings
         if self.recorded:
-            warnings = (f"the log's own scheduler may not be {order.policy}: its starts are compared as they are",)
+            warnings += (f"the log's own scheduler may not be {order.policy}: its starts are compared as they are",)
         if trace.requested is None:
             warnings += ("the log has no requested times: every job is taken to have asked for the longest run",)
         return Backtest(
-            model=Cluster(self.subject, trace.source, trace.format, units),
+            model=Cluster(self.subject, trace.source, trace.format, machines.units, machines.details),
             policy=order.label,
             truth="the log's own starts" if self.recorded else f"a replay under {order.policy}",
             instants=judged.instants,
@@ -108,31 +106,11 @@ class AskEtaBacktest(Question):
             scores=judged.scores,
             places=judged.histogram,
             mean_wait=float(judged.truth.mean()),
-            history=judged.history,
+            stretches=judged.stretches,
+            history=judged.history if self.laws_of is None else {"model": self.laws_of},
             seed=self.seed,
             warnings=(*warnings, *judged.warnings),
         )
-
-    def _units(self, trace: Trace) -> dict[str, int]:
-        if self.resources:
-            if self.servers is not None:
-                raise UsageError("servers and resources: say one of the two")
-            return dict(self.resources)
-        servers = trace.servers if self.servers is None else self.servers
-        if servers is None:
-            raise UsageError(f"servers: {trace.source} does not say how many there are; give servers")
-        return {"servers": servers}
-
-
-def _replayed(trace: Trace, units: dict[str, int], order: Order, limit: Array) -> Array:
-    """When jobs start under a policy that believes in their limits."""
-    from loynes.kernels.events.engine import run_jobs
-
-    need = np.stack([trace.demand.get(kind, trace.need) for kind in units], axis=1)
-    times, _ = run_jobs(
-        np.array(list(units.values()), np.int64), trace.submit, need, trace.service, order.rule, order.option, limit
-    )
-    return np.asarray(trace.submit + times[:, 0])
 
 
 eta_backtest = Ask(AskEtaBacktest, Backtest)

@@ -10,7 +10,7 @@ from loynes.report.words import count, duration, listed, percent
 from loynes.results.charts.backtest import charts as backtest_charts
 from loynes.results.charts.eta import charts as eta_charts
 from loynes.results.records.backtest import Backtest
-from loynes.results.records.eta import Eta, clock
+from loynes.results.records.eta import Eta, Recalibration, clock
 
 DRAWN = (
     "Every draw gives each job a run time and lets the policy start the jobs; a running job's time is drawn given that "
@@ -20,10 +20,15 @@ IN_TURN = "First come, first served, nobody passes the jobs in line: whoever com
 LATER = "Jobs that come later are days of the history, drawn at random for every draw."
 UNIFORM = "There is no history: run times are taken to be uniform up to each job's limit, which is a guess."
 LEARNT = "Run times are learnt from jobs that had ended, of like limits, users and needs."
+MODELLED = "Run times are by the laws of a model's classes, given what each job has run, and at most its limit."
+ON_NODES = (
+    "Jobs are tasks that each run on one node. Running jobs are on the nodes that the listing names; where it names "
+    "none, they are put as closely together as they fit."
+)
 TEST_IT = "How often such intervals hold on a log of yours, eta --backtest says."
 JUDGED = (
     "At random instants at which somebody waits, up to ten waiting jobs are judged, evenly over the line. The truths "
-    "of one log hang together, so that shares differ from what they should be by more than independent jobs would."
+    "of one log hang together; standard errors of shares take stretches of the log as independent, not jobs."
 )
 
 
@@ -31,7 +36,10 @@ JUDGED = (
 def content(result: Eta) -> Content:
     now = [] if result.now is None else [clock(result.now)]
     size = ", ".join(f"{units} {kind}" for kind, units in result.model.units.items())
-    sure = [DRAWN, IN_TURN if result.horizon is None else LATER, LEARNT if result.history else UNIFORM, TEST_IT]
+    laws = MODELLED if "model" in result.history else LEARNT if result.history else UNIFORM
+    nodes = [ON_NODES] if result.model.nodes else []
+    tested = TEST_IT if result.recalibration is None else _recalibrated(result.recalibration)
+    sure = [DRAWN, IN_TURN if result.horizon is None else LATER, laws, *nodes, tested]
     return Content(
         kind="eta",
         title=f"{result.model.name}: when waiting jobs start",
@@ -61,6 +69,15 @@ def _sentences(result: Eta) -> list[str]:
     if result.left_out:
         sentences.append(f"{count(len(result.left_out), 'job')} left out: the table has why.")
     return sentences
+
+
+def _recalibrated(found: Recalibration) -> str:
+    held = listed([f"{percent(value)} in {percent(float(share))} intervals" for share, value in found.held.items()])
+    return (
+        f"Quantiles are recalibrated: of {found.judged:,} jobs that waited at {found.instants} earlier instants of "
+        f"{found.source}, {held} of the draws held {found.truth}; those are taken that would have held as often as "
+        "they should. What is shown over time, of the line and of the servers, is that of the draws."
+    )
 
 
 def _within(seconds: float) -> str:

@@ -27,7 +27,7 @@ from loynes.results.charts.chart import Chart
 from loynes.results.charts.units import in_units
 from loynes.results.files import check_writable, write_text
 
-SCRIPTS = ("drawing.js", "controls.js", "rows.js", "lines.js", "save.js", "page.js")
+SCRIPTS = ("drawing.js", "controls.js", "rows.js", "timeline.js", "lines.js", "save.js", "page.js")
 # Texts in tables that are longer may be broken into lines.
 LONG = 28
 

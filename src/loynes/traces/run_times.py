@@ -1,7 +1,8 @@
 """How long jobs run, of what they may: laws of run time / limit, learnt from a log, for jobs that are like each other.
 
-Jobs are grouped from coarse to fine: all; those of a like limit; those of a user; those of a user with that limit; the
-same with a like need. A fine group has few jobs, so its law is mixed with that of the coarser one,
+Jobs are grouped from coarse to fine: all; those whose limit is of a like size, within a factor of four; those of a like
+limit; those of a user; those of a user with that limit; the same with a like need. A fine group has few jobs, so its
+law is mixed with that of the coarser one,
 
     F_l = (n F + k_l F_(l-1)) / (n + k_l),          n the jobs of the group, F their empirical law,
 
@@ -26,9 +27,11 @@ from loynes.arrays import Array, Ints
 from loynes.traces.snapshot import Snapshot
 from loynes.traces.trace import Trace
 
-# Points of a law's quantile function, values at which laws are mixed, and cells by which weights are learnt.
+# Points of a law's quantile function, values at which laws are mixed (of all jobs, and besides of those of each size of
+# limits, so that rare long jobs have values of their own), and cells by which weights are learnt.
 POINTS = 512
-VALUES = 512
+VALUES = 256
+VALUES_OF_SIZE = 64
 CELLS = 16
 # Weights that are tried.
 WEIGHTS = np.append(2.0 ** np.arange(-2, 15), 2.0**40)  # the last one lets a level say nothing
@@ -82,7 +85,7 @@ class History:
 
 def no_history(snapshot: Snapshot) -> RunTimeLaws:
     """Without a history: run times are uniform between 0 and the limit."""
-    values = np.linspace(0.0, 1.0, VALUES)
+    values = np.linspace(0.0, 1.0, POINTS)
     law = np.zeros(len(snapshot.ids), np.int64)
     return _placed(values, values[None, :], law, snapshot.limit, snapshot)
 
@@ -144,7 +147,7 @@ def learn(trace: Trace, start: Array, until: float, kinds: tuple[str, ...] = ())
     need = (trace.demand[kinds[0]] if kinds and kinds[0] in trace.demand else trace.need)[rows]
     levels = _levels(relative, labels)
     keys = _keys(levels, relative, bound[rows], need, labels)
-    values = np.unique(np.quantile(ratio, np.linspace(0.0, 1.0, VALUES), method="inverted_cdf"))
+    values = _grid(ratio, keys[1])
     codes, counts, laws, groups = [], [], [], []
     for column in keys:
         code: dict[tuple[object, ...], int] = {}
@@ -163,7 +166,9 @@ _USED = ("user", "queue")
 def _levels(relative: bool, labels: dict[str, NDArray[np.str_]]) -> tuple[str, ...]:
     """Names of the levels, from coarse to fine, that a log tells enough for."""
     size = "limit" if relative else "need"
-    levels = ["all", size]
+    # Long limits are rare, and jobs that have them are the ones that others wait for: what is known of nearly as long
+    # ones says more of them than what is known of all.
+    levels = ["all", "wide limit", size] if relative else ["all", size]
     if "user" in labels:
         levels += ["user", f"user, {size}"] + (["user, limit, need"] if relative else [])
     elif "queue" in labels:
@@ -179,6 +184,7 @@ def _keys(
     """The group of every job, level by level."""
     none = np.full(len(need), "", np.str_)
     columns: dict[str, list[object]] = {
+        "wide limit": np.rint(0.5 * np.log2(np.maximum(limit, 1.0))).astype(np.int64).tolist(),
         "limit": np.rint(4.0 * np.log2(np.maximum(limit, 1.0))).astype(np.int64).tolist(),
         "need": np.rint(np.log2(np.maximum(need, 1))).astype(np.int64).tolist(),
         "user": labels.get("user", none).tolist(),
@@ -189,6 +195,18 @@ def _keys(
         parts = [columns[name] for name in level.split(", ")] if level != "all" else []
         found.append(list(zip(*parts, strict=True)) if parts else [()] * len(need))
     return found
+
+
+def _grid(ratio: Array, sizes: list[tuple[object, ...]]) -> Array:
+    """Values that jobs had: quantiles of all, and of those of each size."""
+    size = np.unique(np.array(sizes)[:, 0], return_inverse=True)[1]
+    parts = [_quantiles_of(ratio, VALUES)]
+    parts += [_quantiles_of(ratio[size == one], VALUES_OF_SIZE) for one in range(size.max() + 1)]
+    return np.unique(np.concatenate(parts))
+
+
+def _quantiles_of(ratio: Array, count: int) -> Array:
+    return np.asarray(np.quantile(ratio, np.linspace(0.0, 1.0, count), method="inverted_cdf"))
 
 
 def _cumulative(group: Ints, groups: int, ratio: Array, values: Array) -> Array:
@@ -221,8 +239,9 @@ def _learn_weights(groups: list[Ints], counts: list[Ints], ratio: Array) -> tupl
 
 def remaining(laws: RunTimeLaws, share: float) -> Array:
     """The time that is left to every job with such a probability, by its law given what it has run."""
-    at = (laws.passed + share * (1.0 - laws.passed)) * POINTS
-    low = np.minimum(at.astype(np.int64), POINTS - 1)
+    points = laws.quantiles.shape[1] - 1
+    at = (laws.passed + share * (1.0 - laws.passed)) * points
+    low = np.minimum(at.astype(np.int64), points - 1)
     below, above = laws.quantiles[laws.law, low], laws.quantiles[laws.law, low + 1]
     total = np.minimum((below + (at - low) * (above - below)) * laws.scale, laws.limit)
     left = np.maximum(total - laws.elapsed, 0.0)

@@ -18,14 +18,24 @@ from loynes.arrays import Array, Ints
 from loynes.errors import TraceError, UsageError
 from loynes.traces.units import unit_named
 
-RUNNING = frozenset({"running", "r", "completing", "cg", "admitted", "configuring", "cf"})
+COMPLETING = frozenset({"completing", "cg"})
+RUNNING = COMPLETING | {
+    "running", "r", "admitted", "configuring", "cf", "resizing", "rs", "signaling", "si", "stage_out", "so", "stopped",
+    "st",
+}  # fmt: skip
 WAITING = frozenset({"pending", "pd", "waiting", "queued", "q", "requeued", "rq"})
 ENDED = frozenset({
     "completed", "cd", "failed", "f", "cancelled", "ca", "timeout", "to", "node_fail", "nf", "preempted", "pr",
     "boot_fail", "bf", "deadline", "dl", "out_of_memory", "oom", "finished", "revoked", "rv", "c", "e",
 })  # fmt: skip
 # Waiting for something that no server is free for: such a job is not in line.
-HELD = ("held", "dependency", "begintime", "beginning", "jobarraytasklimit", "inactive")
+HELD = (
+    "held", "dependency", "begintime", "beginning", "jobarraytasklimit", "inactive", "reservation", "partitiondown",
+    "partitionnodelimit", "partitiontimelimit", "partitionconfig", "badconstraints", "invalidaccount", "invalidqos",
+    "notallowed", "holdmaxrequeue", "deadline",
+)  # fmt: skip
+# All other reasons but these are limits besides: such a job is taken to wait for servers alone.
+FOR_SERVERS = frozenset({"", "none", "null", "priority", "resources", "prolog", "cleaning"})
 # A running job beyond its limit is about to be ended: it is given so many seconds.
 ABOUT_TO_END = 1.0
 
@@ -45,6 +55,8 @@ class SeenJob:
     reason: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     group: str = ""  # components of a heterogeneous job have one in common: they start together
+    hosts: tuple[str, ...] = ()  # the nodes that a running job is on, where they are listed
+    assumed: str = ""  # what a reader assumed of it
 
 
 @dataclass(frozen=True)
@@ -71,6 +83,7 @@ class Snapshot:
     format: str = "arrays"
     left_out: tuple[Note, ...] = ()
     assumed: tuple[Note, ...] = ()
+    hosts: tuple[tuple[str, ...], ...] = ()  # of every running job, where any are listed
 
     @property
     def waiting(self) -> int:
@@ -79,6 +92,24 @@ class Snapshot:
     def need(self, kinds: Iterable[str]) -> Ints:
         """[job, kind]."""
         return np.stack([self.demand[kind] for kind in kinds], axis=1)
+
+    def without(self, notes: Mapping[int, str]) -> Snapshot:
+        """The same without some jobs: place -> why."""
+        kept = np.array([i for i in range(len(self.ids)) if i not in notes], np.int64)
+        running = int(np.count_nonzero(kept < self.running))
+        out = tuple(Note(self.ids[i], text) for i, text in notes.items())
+        return replace(
+            self,
+            ids=tuple(self.ids[i] for i in kept),
+            running=running,
+            demand={kind: units[kept] for kind, units in self.demand.items()},
+            elapsed=self.elapsed[kept],
+            limit=self.limit[kept],
+            submit=self.submit[kept],
+            labels={name: values[kept] for name, values in self.labels.items()},
+            left_out=(*self.left_out, *out),
+            hosts=tuple(self.hosts[i] for i in kept[:running]) if self.hosts else (),
+        )
 
     def with_job(self, name: str, demand: Mapping[str, int], limit: float, labels: Mapping[str, str]) -> Snapshot:
         """The same with one more job at the end of the line."""
@@ -141,6 +172,7 @@ def snapshot_of(
         format=form,
         left_out=tuple(left_out),
         assumed=tuple(assumed),
+        hosts=tuple(job.hosts for job in running),
     )
     check_room(found, units)
     return found
@@ -172,7 +204,9 @@ def _together(jobs: Iterable[SeenJob]) -> list[SeenJob]:
         else:
             kinds = dict.fromkeys((*first.demand, *job.demand))
             demand = {kind: first.demand.get(kind, 0.0) + job.demand.get(kind, 0.0) for kind in kinds}
-            whole[key] = replace(first, demand=demand, limit=np.fmax(first.limit, job.limit))
+            whole[key] = replace(
+                first, demand=demand, limit=np.fmax(first.limit, job.limit), hosts=(*first.hosts, *job.hosts)
+            )
     return list(whole.values())
 
 
@@ -183,6 +217,15 @@ def state_of(text: str) -> str:
         if word in words:
             return name
     return ""
+
+
+def _reason(job: SeenJob) -> str:
+    return job.reason.lower().replace("_", "").strip("() ")
+
+
+def in_line(job: SeenJob) -> bool:
+    """Whether a job waits for what others hold; else no server that becomes free lets it start."""
+    return not any(word in _reason(job) for word in HELD)
 
 
 def _need(job: SeenJob, kind: str, units: Mapping[str, int]) -> float:
@@ -200,7 +243,7 @@ def _problem(job: SeenJob, units: Mapping[str, int], seen: set[str]) -> str:
         return f"state {job.state!r}: neither running nor waiting" if job.state else "no state"
     if job.id in seen:
         return "listed twice"
-    if state == "waiting" and any(word in job.reason.lower().replace("_", "") for word in HELD):
+    if state == "waiting" and not in_line(job):
         return f"not in line: {job.reason}"
     needs = {kind: _need(job, kind, units) for kind in units}
     for kind, need in needs.items():
@@ -215,8 +258,12 @@ def _completed(job: SeenJob, now: float, usual: float, assumed: list[Note]) -> S
     """A job with its state, limit and elapsed time; what had to be assumed is noted."""
     state = state_of(job.state)
     limit, elapsed = job.limit, job.elapsed
+    if job.assumed:
+        assumed.append(Note(job.id, job.assumed))
+    if state == "waiting" and _reason(job) not in FOR_SERVERS:
+        assumed.append(Note(job.id, f"waits for {job.reason}, too: taken to wait for servers alone"))
     if not (limit > 0 and math.isfinite(limit)):
-        said = "no limit" if math.isnan(limit) else f"limit {limit:g}"
+        said = f"limit {limit:g}" if math.isfinite(limit) else "no limit"
         limit = usual
         if math.isfinite(limit):
             assumed.append(Note(job.id, f"{said}: taken as {limit:g} s, the longest here"))
@@ -229,7 +276,10 @@ def _completed(job: SeenJob, now: float, usual: float, assumed: list[Note]) -> S
         elif elapsed < 0:
             assumed.append(Note(job.id, f"elapsed {elapsed:g} s, its clock is ahead: taken as 0"))
             elapsed = 0.0
-        if elapsed >= limit:
+        if job.state.strip().lower() in COMPLETING:
+            assumed.append(Note(job.id, "is completing: taken to end at once"))
+            elapsed = limit - min(ABOUT_TO_END, 0.5 * limit)
+        elif elapsed >= limit:
             assumed.append(Note(job.id, f"has run {elapsed:g} s of {limit:g}: taken to end at once"))
             elapsed = limit - min(ABOUT_TO_END, 0.5 * limit)
     return replace(job, state=state, limit=limit, elapsed=elapsed)

@@ -19,8 +19,21 @@ from loynes.kernels.cpu.engine import PIECES, Piece
 from loynes.kernels.cpu.starts import draw_times, starts_in_turn
 from loynes.kernels.engine import Task
 from loynes.kernels.events.engine import floor_for
-from loynes.kernels.events.floor import NOBODY, RUNNING, SPARE, WOKEN, admit, larger, start
+from loynes.kernels.events.floor import (
+    NOBODY,
+    RUNNING,
+    SPARE,
+    WOKEN,
+    Floor,
+    admit,
+    larger,
+    leave_line,
+    run_where_placed,
+    start,
+)
+from loynes.kernels.events.layout import Layout
 from loynes.kernels.events.loop import Arrivals, loop_of, new_observations, run_events
+from loynes.kernels.events.nodes import NONE, add_piece, move_units, piece_on
 from loynes.kernels.events.policies import Policy
 from loynes.kernels.reference import BLOCK
 from loynes.traces.run_times import RunTimeLaws
@@ -32,8 +45,16 @@ CHUNK = 512
 PILED, SERVED = 1e-7, 1e-6
 
 
+NO_CLASSES = np.empty(0, np.int64)
+# Numbers that stand for rows of needs.
+MOST_CODES = 2**62
+
+
 class Later(NamedTuple):
-    """Jobs that may come later: whole days of a history, one after the other, and at which second of a day we are."""
+    """Jobs that may come later: whole days of a history, one after the other, and at which second of a day we are.
+
+    `job_class` is what a `JobClasses` calls the need of each; empty before that is known.
+    """
 
     submit: Array  # ascending, seconds; days begin at multiples of 86400
     need: Ints  # [job, kind]
@@ -43,6 +64,36 @@ class Later(NamedTuple):
     second: float  # of the day, now
     season: int  # days until the same kind of day comes again: 7, or 1 in a short history
     today: int  # which kind of day it is now
+    job_class: Ints = NO_CLASSES
+
+
+class JobClasses(NamedTuple):
+    """Needs that differ, and which of them every job has: of the snapshot, and of those that may come later.
+
+    On nodes classes differ in their tasks, too, and the running jobs' tasks are where they were put: those of the i-th
+    on the nodes first[i] .. first[i + 1] of `node`.
+    """
+
+    demand: Ints  # [class, kind]
+    now: Ints  # [job]
+    later: Ints  # [later job]
+    layout: Layout | None = None
+    first: Ints = NO_CLASSES
+    node: Ints = NO_CLASSES
+
+
+def job_classes(need: Ints, later: Ints) -> JobClasses:
+    """Of jobs that take units of pools alone."""
+    both = np.concatenate([need, later])
+    radix = both.max(axis=0, initial=0) + 1
+    if np.prod(radix.astype(np.float64)) < MOST_CODES:
+        code = np.ravel_multi_index(tuple(both.T), tuple(radix))
+        _, row, place = np.unique(code, return_index=True, return_inverse=True)
+        demand = both[row]
+    else:
+        demand, place = np.unique(both, axis=0, return_inverse=True)
+    number = place.ravel().astype(np.int64)
+    return JobClasses(np.ascontiguousarray(demand), number[: len(need)], number[len(need) :])
 
 
 class ForecastState(NamedTuple):
@@ -66,6 +117,7 @@ class Forecast(Task):
     later: Later | None = None
     horizon: float = np.inf
     by_events: bool = False  # also first come, first served: to hold one way against the other
+    classes: JobClasses | None = None  # where there are nodes
 
     by_rows: ClassVar[bool] = True
 
@@ -75,7 +127,7 @@ class Forecast(Task):
 
     @property
     def piled(self) -> bool:
-        return self.policy.name == "fcfs" and not self.by_events
+        return self.policy.name == "fcfs" and not self.by_events and self.classes is None
 
     @property
     def job_seconds(self) -> float:
@@ -112,6 +164,9 @@ def _piece(task: Forecast, state: ForecastState) -> Piece:
     jobs = len(task.need)
     if not task.piled:
         loop_of(task.policy)  # one for all threads
+    none = task.need[:0]
+    classes = task.classes or job_classes(task.need, none if task.later is None else task.later.need)
+    later = None if task.later is None else task.later._replace(job_class=classes.later)
     draws = task.draws.astype(np.int64)
 
     def piece(rows: slice, begin: int, end: int) -> None:
@@ -124,7 +179,7 @@ def _piece(task: Forecast, state: ForecastState) -> Piece:
             )  # fmt: skip
             return
         for row in range(rows.start, rows.stop):
-            _serve(task, int(draws[row]), room, state.starts[row], state.busy[row])
+            _serve(task, classes, later, int(draws[row]), room, state.starts[row], state.busy[row])
 
     return piece
 
@@ -132,29 +187,36 @@ def _piece(task: Forecast, state: ForecastState) -> Piece:
 PIECES[Forecast] = _piece
 
 
-def _serve(task: Forecast, draw: int, room: _Room, starts: NDArray[np.float32], busy: Array) -> None:
+def _serve(
+    task: Forecast,
+    classes: JobClasses,
+    days: Later | None,
+    draw: int,
+    room: _Room,
+    starts: NDArray[np.float32],
+    busy: Array,
+) -> None:
     """One draw, event by event, until every waiting job has started, or the horizon is reached."""
     draw_times(task.laws, np.uint64(task.seed), STREAM_FORECAST, draw, room.word, room.times)
-    demand, job_class = np.unique(task.need, axis=0, return_inverse=True)
-    later = None if task.later is None else later_jobs(task.later, task.seed, draw, task.horizon)
-    if later is not None:
-        classes = np.unique(np.concatenate([task.need, later.need]), axis=0, return_inverse=True)
-        demand, job_class = classes[0], classes[1].ravel()[: len(task.need)]
-        coming = classes[1].ravel()[len(task.need) :]
-    floor = floor_for(task.policy, task.units, demand)
+    later = None if days is None else later_jobs(days, task.seed, draw, task.horizon)
+    demand = classes.demand
+    floor = floor_for(task.policy, task.units, demand, classes.layout)
     while len(floor.jobs) <= len(task.need) + CHUNK:
         floor = larger(floor)
     waiting = len(task.need) - task.running
     believed = np.maximum(task.laws.limit - task.laws.elapsed, room.times)
-    _lay_out(floor, demand, job_class.ravel().astype(np.int64), room.times, believed, task.running)
+    if classes.layout is None:
+        _lay_out(floor, demand, classes.now, room.times, believed, task.running)
+    else:
+        _lay_out_on_nodes(floor, demand, classes, room.times, believed, task.running)
     floor.counts[WOKEN] = 1
-    observations = new_observations(1, len(task.units), 1.0, waiting)
+    observations = new_observations(1, len(task.units), 1.0, waiting, classes.layout is not None)
     state = np.zeros((len(task.edges), 2 + 3 * len(task.units)))
     begun, count = 0, 0 if later is None else len(later.submit)
     while True:
         some = slice(begun, min(begun + CHUNK, count))
         last = some.stop >= count
-        columns = _columns(later, coming, some) if count else _NO_JOBS
+        columns = _columns(later, some) if count else _NO_JOBS
         arrivals = _closed(*columns) if last else Arrivals(*columns, np.full(some.stop - some.start, NOBODY))
         i, end = 0, len(arrivals.arrival)
         while i < end and floor.clock[0] < task.horizon:
@@ -174,9 +236,9 @@ def _serve(task: Forecast, draw: int, room: _Room, starts: NDArray[np.float32], 
 _NO_JOBS = (np.empty(0), np.empty(0, np.int64), np.empty(0), np.empty(0))
 
 
-def _columns(later: Later | None, job_class: Ints, some: slice) -> tuple[Array, Ints, Array, Array]:
+def _columns(later: Later | None, some: slice) -> tuple[Array, Ints, Array, Array]:
     assert later is not None
-    return later.submit[some], job_class[some].astype(np.int64), later.service[some], later.limit[some]
+    return later.submit[some], later.job_class[some], later.service[some], later.limit[some]
 
 
 def _closed(arrival: Array, job_class: Ints, service: Array, guess: Array) -> Arrivals:
@@ -195,6 +257,30 @@ def _lay_out(floor, demand, job_class, times, believed, running):
         slot = admit(floor, demand, job_class[j], times[j], believed[j], j - running, row)
         if j < running:
             start(floor, slot)
+
+
+def _lay_out_on_nodes(
+    floor: Floor, demand: Ints, classes: JobClasses, times: Array, believed: Array, running: int
+) -> None:
+    """The same on nodes: the tasks of running jobs are where they were put."""
+    _lay_out_placed(floor, demand, classes.now, times, believed, running, classes.first, classes.node)
+
+
+@compiled
+def _lay_out_placed(floor, demand, job_class, times, believed, running, first, node):
+    for j in range(times.size):
+        row = j - running if j >= running else NOBODY
+        slot = admit(floor, demand, job_class[j], times[j], believed[j], j - running, row)
+        if j < running:
+            for k in range(first[j], first[j + 1]):
+                piece = piece_on(floor.nodes, slot, node[k])
+                if piece == NONE:
+                    add_piece(floor.nodes, slot, node[k], 1)
+                else:
+                    floor.nodes.piece_tasks[piece] += 1
+                move_units(floor.nodes, node[k], job_class[j], 1)
+            leave_line(floor, slot)
+            run_where_placed(floor, slot)
 
 
 @compiled
@@ -231,5 +317,6 @@ def later_jobs(later: Later, seed: int, draw: int, horizon: float) -> Later:
     soon = (when > 0) & (when < horizon)
     kept = index[soon]
     return later._replace(
-        submit=when[soon], need=later.need[kept], service=later.service[kept], limit=later.limit[kept]
-    )
+        submit=when[soon], need=later.need[kept], service=later.service[kept], limit=later.limit[kept],
+        job_class=later.job_class[kept] if len(later.job_class) else NO_CLASSES,
+    )  # fmt: skip

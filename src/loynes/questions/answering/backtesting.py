@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,11 +10,22 @@ import numpy as np
 
 from loynes.arrays import Array, Ints
 from loynes.errors import TraceError
-from loynes.estimators.forecasts import LEVELS, PIT_BINS, Scores, conformal_levels, scores
+from loynes.estimators.forecasts import (
+    LEVELS,
+    PIT_BINS,
+    Scores,
+    SortedStarts,
+    Stretches,
+    conformal_levels,
+    scores,
+    stretches,
+)
 from loynes.execution.context import Context
 from loynes.execution.deadline import Stopped
 from loynes.questions.answering.ending import cut_short
 from loynes.questions.answering.forecasting import Known, forecast
+from loynes.questions.answering.machines import Machines
+from loynes.questions.answering.model_laws import ModelLaws
 from loynes.questions.answering.orders import Order
 from loynes.traces.snapshots.read import snapshot_at
 from loynes.traces.trace import Trace
@@ -24,6 +36,8 @@ MOST_JUDGED = 10
 LESSONS = 24
 # Starts that the recent mean wait is taken of.
 RECENT = 100
+# The part of the log that forecasts begin after: before it there is little to learn from.
+LEARNT_FIRST = 0.3
 OURS, RECALIBRATED, TO_THE_LIMIT, RECENT_MEAN = "ours", "recalibrated", "all to the limit", "recent mean wait"
 
 
@@ -35,6 +49,7 @@ class Judged:
     truth: Array
     scores: tuple[Scores, ...]
     histogram: tuple[int, ...]
+    stretches: Stretches
     history: dict[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
@@ -54,70 +69,133 @@ def chosen_instants(trace: Trace, start: Array, count: int, first: float, seed: 
     return np.asarray(edges[cell] + (places - (passed[cell] - spans[cell])))
 
 
-def backtest(
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """The jobs that are judged at one instant: what was forecast of them, and when they started."""
+
+    now: float
+    rows: Ints  # of the log
+    truth: Array  # starts, in seconds from the instant on
+    drawn: SortedStarts
+    by_limits: Array
+    known: Known
+
+
+def moments(
     trace: Trace,
     start: Array,
     limit: Array,
-    units: dict[str, int],
+    machines: Machines,
     order: Order,
     instants: Array,
     *,
+    model: ModelLaws | None = None,
     draws: int,
     seed: int,
     context: Context,
-) -> Judged:
-    """Forecasts at these instants of a log whose jobs started then; jobs are judged by their starts."""
-    quantiles: list[Array] = []
-    better: list[Array] = []
-    limits: list[Array] = []
-    recent: list[Array] = []
-    truths: list[Array] = []
-    places: list[Array] = []
-    known, warnings, done = Known(), tuple[str, ...](), 0
-    by_start = np.argsort(start, kind="stable")
+) -> Iterator[Moment]:
+    """Forecasts at these instants of a log whose jobs started then, each from what was known before it."""
+    known, kinds = Known(), machines.kinds
     lessons = set(np.linspace(0, len(instants) - 1, min(LESSONS, len(instants))).astype(int).tolist())
-    kinds = tuple(units)
     for k, now in enumerate(instants.tolist()):
         part = context.part(k / len(instants), 1.0 / len(instants))
         part.progress(0.0, f"instant {k + 1} of {len(instants)}")
         known = Known.of(trace, start, now, kinds, now) if k in lessons else known.at(trace, kinds, now)
         snapshot = snapshot_at(trace, start, now, kinds, limit)
         judged = _spread(snapshot.waiting)
-        laws = known.laws_of(snapshot, kinds)
-        try:
-            found = forecast(
-                snapshot,
-                laws,
-                units,
-                order,
-                draws=draws,
-                seed=seed + k,
-                later=known.later,
-                context=context.watched_by(part),
-            )
-        except Stopped:
-            if done < 2:
-                raise
-            warnings = (cut_short(context.deadline, f"after {done} of {len(instants)} instants"),)
-            break
+        laws = known.laws_of(snapshot, kinds) if model is None else model.laws_of(snapshot, kinds)
+        found = forecast(
+            snapshot,
+            laws,
+            machines,
+            order,
+            draws=draws,
+            seed=seed + k,
+            later=known.later,
+            context=context.watched_by(part),
+        )
         rows = np.array([int(name) - 1 for name in snapshot.ids[snapshot.running :]])[judged]
-        truth = start[rows] - now
         drawn = found.starts._replace(values=found.starts.values[judged])
-        earlier = np.concatenate(places) if places else np.empty(0)
-        levels = conformal_levels(earlier)
-        quantiles.append(np.stack([drawn.quantile(level) for level in LEVELS], axis=1))
-        used = LEVELS if levels is None else levels
-        better.append(np.stack([drawn.quantile(float(level)) for level in used], axis=1))
-        limits.append(_same(found.by_limits[judged]))
-        recent.append(_same(np.maximum(trace.submit[rows] + _recent_mean(trace, start, by_start, now) - now, 0.0)))
-        truths.append(truth)
-        places.append(drawn.place(truth))
-        done += 1
+        yield Moment(now, rows, start[rows] - now, drawn, found.by_limits[judged], known)
+
+
+def backtest(
+    trace: Trace,
+    start: Array,
+    limit: Array,
+    machines: Machines,
+    order: Order,
+    instants: Array,
+    *,
+    model: ModelLaws | None = None,
+    draws: int,
+    seed: int,
+    context: Context,
+) -> Judged:
+    """Forecasts at these instants of a log whose jobs started then; jobs are judged by their starts."""
+    ways: dict[str, list[Array]] = {OURS: [], RECALIBRATED: [], TO_THE_LIMIT: [], RECENT_MEAN: []}
+    truths: list[Array] = []
+    places: list[Array] = []
+    when: list[Array] = []
+    known, warnings = Known(), tuple[str, ...]()
+    by_start = np.argsort(start, kind="stable")
+    forecasts = moments(
+        trace, start, limit, machines, order, instants, model=model, draws=draws, seed=seed, context=context
+    )
+    try:
+        for one in forecasts:
+            levels = conformal_levels(np.concatenate(places)) if places else None
+            used = LEVELS if levels is None else levels.tolist()
+            ways[OURS].append(one.drawn.quantiles(LEVELS))
+            ways[RECALIBRATED].append(one.drawn.quantiles(used))
+            ways[TO_THE_LIMIT].append(_same(one.by_limits))
+            usual = trace.submit[one.rows] + _recent_mean(trace, start, by_start, one.now) - one.now
+            ways[RECENT_MEAN].append(_same(np.maximum(usual, 0.0)))
+            truths.append(one.truth)
+            places.append(one.drawn.place(one.truth))
+            when.append(np.full(len(one.truth), one.now))
+            known = one.known
+    except Stopped:
+        if len(truths) < 2:
+            raise
+        warnings = (cut_short(context.deadline, f"after {len(truths)} of {len(instants)} instants"),)
     truth = np.concatenate(truths)
-    ways = {OURS: quantiles, RECALIBRATED: better, TO_THE_LIMIT: limits, RECENT_MEAN: recent}
-    judged_scores = tuple(scores(name, np.concatenate(values), truth) for name, values in ways.items())
+    stretch, length = stretches(np.concatenate(when))
+    judged_scores = tuple(scores(name, np.concatenate(values), truth, stretch) for name, values in ways.items())
     histogram = np.histogram(np.concatenate(places), bins=PIT_BINS, range=(0.0, 1.0))[0]
-    return Judged(done, truth, judged_scores, tuple(histogram.tolist()), known.details, warnings)
+    return Judged(
+        len(truths), truth, judged_scores, tuple(histogram.tolist()), Stretches(int(stretch.max()) + 1, length),
+        known.details, warnings,
+    )  # fmt: skip
+
+
+def earlier_places(
+    trace: Trace,
+    start: Array,
+    limit: Array,
+    machines: Machines,
+    order: Order,
+    instants: Array,
+    *,
+    model: ModelLaws | None = None,
+    draws: int,
+    seed: int,
+    context: Context,
+) -> tuple[Array, int]:
+    """Where truths fell among their draws at instants of a history, for recalibration; and at how many instants.
+
+    Where time is up, those that there are by then.
+    """
+    places: list[Array] = []
+    try:
+        for one in moments(
+            trace, start, limit, machines, order, instants, model=model, draws=draws, seed=seed, context=context
+        ):
+            places.append(one.drawn.place(one.truth))
+    except Stopped:
+        if not places:
+            raise
+    return np.concatenate(places), len(places)
 
 
 def _spread(waiting: int) -> Ints:

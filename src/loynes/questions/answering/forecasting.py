@@ -5,22 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from loynes.arrays import Array, Ints
 from loynes.errors import UsageError
-from loynes.estimators.forecasts import SortedStarts, sorted_starts
+from loynes.estimators.forecasts import LEVELS, SortedStarts, sorted_starts
 from loynes.execution.context import Context
 from loynes.execution.deadline import Stopped
 from loynes.kernels.events.forecast import Forecast, Later
+from loynes.questions.answering.machines import Machines, needs_of
+from loynes.questions.answering.model_laws import ModelLaws
 from loynes.questions.answering.orders import Order
+from loynes.questions.answering.placing import on_nodes
 from loynes.results.records.eta import RunningForecast, StartForecast
 from loynes.traces.run_times import History, RunTimeLaws, full_limits, learn, no_history, remaining
 from loynes.traces.snapshot import Snapshot
-from loynes.traces.trace import Trace, rows_of
+from loynes.traces.trace import Trace
 
 DAY, WEEK = 86400.0, 7
 # A time larger than this is a Unix time, no log's own.
@@ -64,7 +67,7 @@ def check_policy(order: Order, kinds: int) -> None:
 def forecast(
     snapshot: Snapshot,
     laws: RunTimeLaws,
-    cluster: dict[str, int],
+    machines: Machines,
     order: Order,
     *,
     draws: int,
@@ -77,21 +80,27 @@ def forecast(
 
     The last `pieces` jobs are one that was cut: the last of them stands for all, and starts when all have.
     """
-    need, units = np.ascontiguousarray(snapshot.need(cluster)), np.array(list(cluster.values()), np.int64)
+    need = np.ascontiguousarray(snapshot.need(machines.units))
+    units = np.array(list(machines.units.values()), np.int64)
+    alone = classes = None
+    if machines.nodes is not None:
+        alone, _ = on_nodes(machines.nodes, snapshot, None)
+        classes, later = on_nodes(machines.nodes, snapshot, None if order.policy == "fcfs" else later)
     one = Forecast(
         seed, np.zeros(1, np.int64), need, units, snapshot.running, full_limits(snapshot), np.zeros(1), order.rule,
-        order.option,
+        order.option, classes=alone,
     )  # fmt: skip
     limits = one.new_state()
     context.finishing().recorded_in(None).engine.run(one, limits, 0, 1)
     by_limits = limits.starts[0].astype(np.float64)
     by_limits[-pieces:] = by_limits[-pieces:].max(initial=0.0)
     farthest = float(by_limits.max(initial=0.0))
-    horizon = np.inf if one.piled else float(np.clip(FURTHER * farthest, NEAREST, FARTHEST))
+    in_turn = order.policy == "fcfs"  # whoever comes later does not matter
+    horizon = np.inf if in_turn else float(np.clip(FURTHER * farthest, NEAREST, FARTHEST))
     edges = np.linspace(0.0, max(farthest, 1.0), EDGES)
     task = Forecast(
         seed, np.arange(draws), need, units, snapshot.running, laws, edges, order.rule, order.option,
-        None if one.piled else later, horizon,
+        None if in_turn else later, horizon, classes=classes,
     )  # fmt: skip
     state = task.new_state()
     done, stopped = task.rows, False
@@ -137,16 +146,28 @@ def later_of(
         today = int(weekday - (int(trace.origin // DAY) + begin)) % WEEK
     requested = trace.requested
     limit = trace.service if requested is None else np.fmax(requested, trace.service)
-    return Later(clock - DAY * begin, _needs(trace, kinds), trace.service, limit, first, second or 0.0, season, today)
+    return Later(clock - DAY * begin, needs_of(trace, kinds), trace.service, limit, first, second or 0.0, season, today)
+
+
+@dataclass(frozen=True, eq=False)
+class Past:
+    """A log, and until when what is in it is known, in its own seconds; no log by default."""
+
+    trace: Trace | None = None
+    until: float = math.inf
 
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """What is known of jobs before: laws of run times, and jobs that may come later; nothing by default."""
+    """What is known of jobs before: laws of run times, and jobs that may come later; nothing by default.
+
+    With a model, run times are by its laws, whatever was learnt.
+    """
 
     learnt: History | None = None
     later: Later | None = None
     source: str = ""
+    model: ModelLaws | None = None
 
     @classmethod
     def of(cls, trace: Trace, start: Array, until: float, kinds: tuple[str, ...], now: float) -> Known:
@@ -166,26 +187,29 @@ class Known:
         return replace(self, later=later_of(trace, kinds, now, moment % DAY, int(moment // DAY)))
 
     def laws_of(self, snapshot: Snapshot, kinds: tuple[str, ...]) -> RunTimeLaws:
+        if self.model is not None:
+            return self.model.laws_of(snapshot, kinds)
         return no_history(snapshot) if self.learnt is None else self.learnt.laws_of(snapshot, kinds)
+
+    @property
+    def guessed(self) -> bool:
+        """Whether nothing tells how long jobs run."""
+        return self.learnt is None and self.model is None
+
+    @property
+    def assumed(self) -> tuple[tuple[str, str], ...]:
+        """What was assumed of jobs to find their laws: a job's id, and a word."""
+        return () if self.model is None else tuple(self.model.assumed.items())
 
     @property
     def details(self) -> dict[str, Any]:
         """Where run times were learnt, of how many jobs, and how much weight the coarser law has at each level."""
+        if self.model is not None:
+            return {"model": self.model.model.label}
         if self.learnt is None:
             return {}
         weights = dict(zip(self.learnt.levels, self.learnt.weights, strict=True))
         return {"source": self.source, "jobs": self.learnt.jobs, "weights": weights}
-
-
-def fitting(trace: Trace, units: dict[str, int]) -> Trace:
-    """The jobs that fit, in the log's own time."""
-    need = _needs(trace, tuple(units))
-    return rows_of(trace, np.all(need <= np.array(list(units.values())), axis=1) & np.any(need > 0, axis=1))
-
-
-def _needs(trace: Trace, kinds: tuple[str, ...]) -> Ints:
-    """[job, kind]."""
-    return np.stack([trace.demand.get(kind, trace.need) for kind in kinds], axis=1)
 
 
 def recorded_starts(trace: Trace) -> Array:
@@ -204,23 +228,33 @@ def limits_of(trace: Trace) -> Array:
     return np.fmax(np.where(np.isnan(requested), longest, requested), trace.service)
 
 
+# The quantiles of an answer, in the order of LEVELS.
+QUANTILES = ("low95", "low80", "low50", "median", "high50", "high80", "high95")
+
+
+class Calibration(Protocol):
+    """Other quantiles, and other probabilities, than those of the draws."""
+
+    def quantiles(self, starts: SortedStarts) -> Array: ...
+
+    def chance(self, share: Array) -> Array: ...
+
+
 def start_forecasts(
-    names: Iterable[str], snapshot: Snapshot, draws: Draws, places: Sequence[int], within: tuple[float, ...]
+    names: Iterable[str],
+    snapshot: Snapshot,
+    draws: Draws,
+    places: Sequence[int],
+    within: tuple[float, ...],
+    calibration: Calibration | None = None,
 ) -> tuple[StartForecast, ...]:
-    """Of waiting jobs by their places in the snapshot, under these names."""
+    """Of waiting jobs by their places in the snapshot, under these names; recalibrated where there is a calibration."""
     rows = np.array(places, np.int64) - snapshot.running
     starts = SortedStarts(draws.starts.values[rows])
-    levels = {
-        "median": 0.5,
-        "low50": 0.25,
-        "high50": 0.75,
-        "low80": 0.1,
-        "high80": 0.9,
-        "low95": 0.025,
-        "high95": 0.975,
-    }
-    columns = {name: starts.quantile(level).tolist() for name, level in levels.items()}
-    soon = {f"{x:g}": starts.within(x).tolist() for x in within}
+    found = starts.quantiles(LEVELS) if calibration is None else calibration.quantiles(starts)
+    columns = {name: column.tolist() for name, column in zip(QUANTILES, found.T, strict=True)}
+    shares = {f"{x:g}": starts.within(x) for x in within}
+    soon = {x: (share if calibration is None else calibration.chance(share)).tolist() for x, share in shares.items()}
     by_limits = draws.by_limits[rows].tolist()
     return tuple(
         StartForecast(
@@ -229,7 +263,7 @@ def start_forecasts(
             need={kind: int(units[i]) for kind, units in snapshot.demand.items()},
             limit=float(snapshot.limit[i]),
             **{column: values[k] for column, values in columns.items()},
-            within={x: shares[k] for x, shares in soon.items()},
+            within={x: chances[k] for x, chances in soon.items()},
             by_limits=by_limits[k],
         )
         for k, (name, i) in enumerate(zip(names, places, strict=True))
@@ -237,12 +271,12 @@ def start_forecasts(
 
 
 def running_forecasts(snapshot: Snapshot, laws: RunTimeLaws) -> tuple[RunningForecast, ...]:
-    left = {share: remaining(laws, share) for share in (0.1, 0.5, 0.9)}
+    left = np.stack([remaining(laws, share / 10) for share in range(1, 10)], axis=1)
     return tuple(
         RunningForecast(
             snapshot.ids[i], {kind: int(units[i]) for kind, units in snapshot.demand.items()},
-            float(snapshot.elapsed[i]), float(snapshot.limit[i]), float(left[0.5][i]), float(left[0.1][i]),
-            float(left[0.9][i]),
+            float(snapshot.elapsed[i]), float(snapshot.limit[i]), median=float(left[i, 4]), low80=float(left[i, 0]),
+            high80=float(left[i, 8]), left=tuple(left[i].tolist()),
         )
         for i in range(snapshot.running)
     )  # fmt: skip

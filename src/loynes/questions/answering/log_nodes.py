@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from loynes.arrays import Ints
 from loynes.errors import TraceError, UsageError
@@ -101,21 +103,37 @@ def placed(recorded: Trace, nodes: LogNodes) -> PlacedJobs:
     jobs = recorded.select(np.any([recorded.demand[kind] > 0 for kind in nodes.kinds], axis=0), NEEDS_NONE)
     counted = NODE in jobs.demand and bool(np.any(jobs.demand[NODE] > 0))
     asked = jobs.demand[NODE] if counted else np.zeros(jobs.jobs, np.int64)
-    where, allowed = _allowed(jobs, nodes)
-    columns = [asked, where, *(jobs.demand[kind] for kind in nodes.kinds)]
-    rows, job_class = np.unique(np.array(columns).T, axis=0, return_inverse=True)
-    found = [_tasks(row[2:], int(row[0]), nodes, allowed[int(row[1])]) for row in rows]
-    tasks, apart = np.array(found, np.int64).T
-    fits = tasks[job_class.ravel()] > 0
+    found = task_classes(asked, jobs.labels.get(PARTITION), np.array([jobs.demand[k] for k in nodes.kinds]).T, nodes)
     # Classes keep their places: those that fit nowhere have no jobs any more.
-    job_class = job_class.ravel()[fits]
+    fits = found.fits[found.job_class]
+    job_class = found.job_class[fits]
     jobs = jobs.select(fits, TOO_LARGE)
     if jobs.jobs == 0:
         raise TraceError(f"{recorded.source}: not one of its {recorded.jobs} jobs fits these nodes")
+    demand = found.demand
+    jobs = replace(jobs, demand=jobs.demand | {k: demand[job_class, n] for n, k in enumerate(nodes.kinds)})
+    words = "a task for every node that the log says a job had" if counted else "as few tasks for a job as fit on nodes"
+    return PlacedJobs(jobs, job_class, np.ascontiguousarray(demand), found.layout, words)
+
+
+@dataclass(frozen=True, eq=False)
+class TaskClasses:
+    """Jobs as tasks on nodes: those that are alike are a class."""
+
+    job_class: Ints  # [job]
+    fits: NDArray[np.bool_]  # [class], whether such a job fits empty nodes
+    demand: Ints  # [class, kind], of all tasks
+    layout: Layout
+
+
+def task_classes(asked: Ints, partition: NDArray[Any] | None, need: Ints, nodes: LogNodes) -> TaskClasses:
+    """Of jobs that asked for so many nodes (0 where they do not say), in these partitions, with needs [job, kind]."""
+    where, allowed = _allowed(partition, len(asked), nodes)
+    rows, job_class = np.unique(np.column_stack([asked, where, need]), axis=0, return_inverse=True)
+    found = [_tasks(row[2:], int(row[0]), nodes, allowed[int(row[1])]) for row in rows]
+    tasks, apart = np.array(found, np.int64).T
     many = np.maximum(tasks, 1)
     each = -(-rows[:, 2:] // many[:, None])
-    demand = each * many[:, None]
-    jobs = replace(jobs, demand=jobs.demand | {k: demand[job_class, n] for n, k in enumerate(nodes.kinds)})
     layout = Layout(
         capacity=np.repeat(nodes.has, nodes.counts, axis=0),
         group=np.repeat(np.arange(len(nodes.counts)), nodes.counts),
@@ -125,19 +143,18 @@ def placed(recorded: Trace, nodes: LogNodes) -> PlacedJobs:
         allowed=np.ascontiguousarray(allowed[rows[:, 1]]).astype(np.int64),
         placement=PLACEMENTS.index(nodes.placement),
     )
-    words = "a task for every node that the log says a job had" if counted else "as few tasks for a job as fit on nodes"
-    return PlacedJobs(jobs, job_class, np.ascontiguousarray(demand), layout, words)
+    return TaskClasses(job_class.ravel(), tasks > 0, np.ascontiguousarray(each * many[:, None]), layout)
 
 
-def _allowed(jobs: Trace, nodes: LogNodes) -> tuple[Ints, Ints]:
+def _allowed(partition: NDArray[Any] | None, jobs: int, nodes: LogNodes) -> tuple[Ints, Ints]:
     """Of every job a row of [row, entry]: 1 where it may run. A partition of the log has the nodes of that name."""
     everywhere = np.ones((1, len(nodes.entries)), np.int64)
     known = list(dict.fromkeys(name for one in nodes.entries for name in one.partition or ()))
-    if PARTITION not in jobs.labels or not known:
-        return np.zeros(jobs.jobs, np.int64), everywhere
+    if partition is None or not known:
+        return np.zeros(jobs, np.int64), everywhere
     rows = [[int(name in (one.partition or ())) for one in nodes.entries] for name in known]
     place = {name: row + 1 for row, name in enumerate(known)}
-    values, code = np.unique(jobs.labels[PARTITION], return_inverse=True)
+    values, code = np.unique(partition, return_inverse=True)
     of_value = np.array([place.get(str(value), 0) for value in values], np.int64)
     return of_value[code.ravel()], np.concatenate([everywhere, np.array(rows, np.int64)])
 

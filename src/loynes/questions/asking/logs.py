@@ -56,6 +56,11 @@ ResourcesOption = Annotated[
 ]
 
 
+LawsOfOption = Annotated[
+    str | None,
+    BeforeValidator(lambda path: None if path is None else str(path)),
+    Option("A model whose services run times are drawn from, in place of a history.", "MODEL"),
+]
 NodesOption = Annotated[
     int | None, Field(ge=1), Option("Instead of servers: so many nodes, each with what --has says.", unit="nodes")
 ]

@@ -258,3 +258,43 @@ class Steps(Chart):
             for panel in self.panels
         ]
         return self._data(axis=self.axis, begin=list(self.begin), end=list(self.end), panels=panels)
+
+
+@dataclass(frozen=True)
+class Fading:
+    """A job on a line of time: stretches with how surely it runs in each, when it should end or start, and a limit."""
+
+    label: str
+    stretches: tuple[tuple[float, float, float], ...]  # from, to, probability
+    at: float  # the median of what is not sure
+    colour: str
+    told: tuple[str, ...]  # in words, for who points at it
+    limit: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timeline(Chart):
+    """Jobs over time, as surely as is known: bars that fade where it is not."""
+
+    kind: ClassVar[str] = "timeline"
+    axis: str
+    rows: tuple[Fading, ...]
+    begin: float
+    end: float
+    colours: tuple[tuple[str, str], ...]  # colour, and the jobs that have it
+
+    def to_data(self) -> dict[str, object]:
+        rows = [
+            {
+                "label": row.label,
+                "stretches": [list(stretch) for stretch in row.stretches],
+                "at": number(row.at),
+                "colour": row.colour,
+                "told": list(row.told),
+                "limit": number(row.limit),
+            }
+            for row in self.rows
+        ]
+        return self._data(
+            axis=self.axis, rows=rows, begin=self.begin, end=self.end, colours=[list(pair) for pair in self.colours]
+        )

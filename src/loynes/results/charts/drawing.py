@@ -26,6 +26,7 @@ from loynes.results.charts.chart import (
     Row,
     Rows,
     Steps,
+    Timeline,
     decades,
 )
 from loynes.results.charts.register import charts_of
@@ -74,6 +75,8 @@ def _size(chart: Chart) -> tuple[float, float]:
         return 7.0, 1.5 + 0.75 * len(chart.bars)
     if isinstance(chart, Rows) and chart.bars:
         return 7.0, 1.2 + 0.26 * max(len(chart.drawn), 4)
+    if isinstance(chart, Timeline):
+        return 7.0, 1.4 + 0.2 * max(len(chart.rows), 6)
     return 7.0, 4.0
 
 
@@ -242,6 +245,27 @@ def _parts(chart: Parts, ax: Axes) -> None:
     if labels:
         columns = 2 if one else 3 if max(map(len, labels)) > 12 else 6
         ax.legend(frameon=False, ncols=columns, loc="upper center", bbox_to_anchor=(0.5, -0.18))
+    _title(ax, chart.picture_title)
+
+
+@_draw.register(Timeline)
+def _timeline(chart: Timeline, ax: Axes) -> None:
+    for y, row in enumerate(chart.rows):
+        for begin, end, sure in row.stretches:
+            ax.barh(y, end - begin, left=begin, height=0.7, color=NAMED[row.colour], alpha=0.85 * sure, linewidth=0)
+        if math.isfinite(row.at):
+            ax.plot([row.at] * 2, [y - 0.35, y + 0.35], color=NAMED[row.colour], linewidth=1.6)
+        if row.limit is not None and row.limit <= chart.end:
+            ax.plot([row.limit] * 2, [y - 0.35, y + 0.35], color="#7F7F7F", linewidth=1.0, linestyle=DASHED)
+    for colour, label in chart.colours:
+        ax.barh(0, 0, color=NAMED[colour], label=label)
+    ax.axvline(0.0, color="black", linewidth=1.0)
+    ax.set_xlim(chart.begin, chart.end)
+    ax.set_yticks(range(len(chart.rows)), [_short(row.label) for row in chart.rows])
+    ax.set_ylim(len(chart.rows) - 0.5, -0.5)
+    ax.grid(visible=False, axis="y")
+    ax.set_xlabel(chart.axis)
+    ax.legend(frameon=False, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.12))
     _title(ax, chart.picture_title)
 
 

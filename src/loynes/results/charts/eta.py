@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 from loynes.estimate import Estimate
-from loynes.results.charts.chart import Chart, Lines, Place, Row, Rows
+from loynes.results.charts.chart import MOST_ROWS, Chart, Fading, Lines, Place, Row, Rows, Timeline
 from loynes.results.charts.register import charts_for
-from loynes.results.records.eta import Eta, StartForecast
+from loynes.results.records.eta import Eta, RunningForecast, StartForecast
 from loynes.results.times import unit_of
 
 EIGHTY = 0.8
+# How probable a start is from each of a forecast's quantiles on, and how much of the time before now is shown.
+STARTED = (0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975)
+PAST = 0.5
 
 
 @charts_for(Eta)
@@ -28,7 +32,7 @@ def charts(result: Eta) -> list[Chart]:
         confidence=EIGHTY,
         note="Medians, and the middle 80% of all draws; a bar without an end goes beyond the horizon.",
     )
-    return [starts, *_outlook(result), *_running(result)]
+    return [starts, *_outlook(result), *_timeline(result)]
 
 
 def _start(one: StartForecast, size: float) -> Estimate | None:
@@ -71,30 +75,62 @@ def _outlook(result: Eta) -> list[Chart]:
     ]
 
 
-def _running(result: Eta) -> list[Chart]:
+def _timeline(result: Eta) -> list[Chart]:
+    """Running jobs until they end, and waiting ones from their starts on, as surely as is known."""
     if not result.running:
         return []
-    size, unit = unit_of(max(one.high80 for one in result.running))
-    ordered = sorted(result.running, key=lambda one: one.median)
+    size, unit = result.unit
+    running = sorted(result.running, key=lambda one: one.median)[: MOST_ROWS // 2]
+    waiting = result.jobs[: MOST_ROWS - len(running)]
+    finite = [one.high95 for one in waiting if math.isfinite(one.high95)]
+    end = 1.08 * max([*(one.left[-1] for one in running), *finite]) / size
+    # What had begun long before now would leave no room for what comes.
+    begin = -min(max(one.elapsed for one in running) / size, PAST * end)
+    rows = [_ending(one, size, unit, begin) for one in running] + [_starting(one, size, unit, end) for one in waiting]
+    count = len(result.running) + len(result.jobs)
+    shown = f" {len(running)} running jobs that end first, and the first {len(waiting)} in line." * (count > len(rows))
     return [
-        Rows(
-            title="When running jobs end",
-            picture_title=f"{result.model.name}: when running jobs end",
-            about="running",
+        Timeline(
+            title="From running to waiting",
+            picture_title=f"{result.model.name}: from running to waiting",
+            about="timeline",
             axis=f"{unit} from now",
-            measures=("end", "its limit"),
-            rows=tuple(
-                Row(
-                    one.id,
-                    (
-                        Estimate(one.median / size, one.low80 / size, one.high80 / size),
-                        _exact(max(one.limit - one.elapsed, 0.0), size),
-                    ),
-                )
-                for one in ordered
-            ),
-            first=(0,),
-            confidence=EIGHTY,
-            note="By the law of jobs like it, given how long each has run.",
+            rows=tuple(rows),
+            begin=begin,
+            end=end,
+            colours=(("c0", "runs now"), ("c1", "waits now")),
+            note="Running jobs fade out as they may have ended, waiting ones fade in over the 95% "
+            f"intervals of their starts; a line at the median, a dashed one where the limit ends a job.{shown}",
         )
     ]
+
+
+def _ending(one: RunningForecast, size: float, unit: str, begin: float) -> Fading:
+    """What is left, by tenths: after the k-th of ten parts so many of ten still run."""
+    ends = [0.0, *(left / size for left in one.left)]
+    parts = len(one.left) + 1
+    fading = [(since, until, 1.0 - k / parts) for k, (since, until) in enumerate(itertools.pairwise(ends))]
+    told = (
+        one.id,
+        f"ends after {_said(one.median, size)} {unit}, 80%: {_said(one.low80, size)} to {_said(one.high80, size)}",
+        f"its limit: {_said(one.limit - one.elapsed, size)} {unit}",
+    )
+    since = max(-one.elapsed / size, begin)
+    return Fading(one.id, ((since, 0.0, 1.0), *fading), one.median / size, "c0", told, (one.limit - one.elapsed) / size)
+
+
+def _starting(one: StartForecast, size: float, unit: str, end: float) -> Fading:
+    """The interval of its start: from each of its quantiles on it has started with such a probability."""
+    steps = zip((one.low95, one.low80, one.low50, one.median, one.high50, one.high80, one.high95), STARTED, strict=True)
+    ends = [(min(time / size, end), share) for time, share in steps]
+    fading = [(a, b, share) for (a, share), (b, _) in itertools.pairwise(ends)]
+    told = (
+        one.id,
+        f"starts after {_said(one.median, size)} {unit}, 80%: {_said(one.low80, size)} to {_said(one.high80, size)}",
+        f"if all jobs took their limits: {_said(one.by_limits, size)} {unit}",
+    )
+    return Fading(one.id, tuple(fading), one.median / size, "c1", told)
+
+
+def _said(seconds: float, size: float) -> str:
+    return f"{seconds / size:.3g}" if math.isfinite(seconds) else "the horizon"

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from loynes.estimators.forecasts import INTERVALS, Scores
+from loynes.estimators.forecasts import INTERVALS, Scores, Stretches
 from loynes.results.base import Result
 from loynes.results.quantity import LOG_UNIT
 from loynes.results.records.eta import Cluster
 from loynes.results.table import Table
 from loynes.results.times import unit_of
+
+NO_STRETCHES = Stretches(0, 0.0)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -29,6 +31,7 @@ class Backtest(Result):
     scores: tuple[Scores, ...]  # ours first
     places: tuple[int, ...]  # how many truths fell into each tenth of their draws
     mean_wait: float  # of the judged jobs, from the instant on
+    stretches: Stretches = NO_STRETCHES  # what standard errors of shares take to be independent
     history: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -61,7 +64,7 @@ class Backtest(Result):
         size, _ = self.unit
         rows = []
         for one in self.scores:
-            held = [f"{one.coverage[f'{share:g}']:.1%}" for share in INTERVALS]
+            held = [_held(one, f"{share:g}") for share in INTERVALS]
             width = [f"{one.width[f'{share:g}'] / size:.3g}" for share in INTERVALS]
             rows.append((one.name, *held, *width, f"{one.pinball / size:.4g}", f"{one.bias / size:.3g}"))
         names = [f"{share:.0%}" for share in INTERVALS]
@@ -88,13 +91,27 @@ class Backtest(Result):
         rows = []
         for one in self.scores:
             rows += [(one.name, f"coverage {share}", value) for share, value in one.coverage.items()]
+            rows += [
+                (one.name, f"coverage {share}, standard error", value) for share, value in one.coverage_error.items()
+            ]
             rows += [(one.name, f"width {share}", value) for share, value in one.width.items()]
             rows += [(one.name, "pinball", one.pinball), (one.name, "bias", one.bias)]
         return Table(self.title, ("forecast", "score", "value"), tuple(rows))
 
     @property
     def footer(self) -> str:
+        size, unit = unit_of(self.stretches.length)
+        error = (
+            f"±: a standard error, {self.stretches.count} stretches of {self.stretches.length / size:g} {unit} taken"
+        )
         return (
             f"{self.judged} waiting jobs at {self.instants} instants, {self.draws} draws each, against {self.truth}; "
-            f"{self.seconds:.1f} s, seed {self.seed}"
+            f"{error} as independent; {self.seconds:.1f} s, seed {self.seed}"
         )
+
+
+def _held(one: Scores, share: str) -> str:
+    """How many of the intervals held the truth, and the standard error where anything varies."""
+    error = one.coverage_error.get(share, 0.0)
+    text = f"{one.coverage[share]:.1%}"
+    return f"{text} ±{100 * error:.1f}" if error > 0 else text

@@ -29,6 +29,7 @@ class Cluster:
     source: str
     format: str
     units: dict[str, int]
+    nodes: dict[str, Any] = field(default_factory=dict)  # entries in words, and which node a task takes
 
     @property
     def servers(self) -> int:
@@ -65,6 +66,7 @@ class RunningForecast:
     median: float
     low80: float
     high80: float
+    left: tuple[float, ...]  # by which it has ended with probability 0.1, 0.2, ..., 0.9
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,18 @@ class JobNote:
 
     id: str
     text: str
+
+
+@dataclass(frozen=True)
+class Recalibration:
+    """Forecasts at earlier instants, held against what happened, and the quantiles that are asked for since."""
+
+    source: str
+    instants: int
+    judged: int  # waiting jobs, at all instants
+    truth: str  # what they were held against
+    held: dict[str, float]  # interval -> how often it held before it was recalibrated
+    levels: dict[str, float]  # level -> the level of the draws that is taken for it
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -104,6 +118,7 @@ class Eta(Result):
     assumed: tuple[JobNote, ...] = ()
     waiting: int = 0
     horizon: float | None = None
+    recalibration: Recalibration | None = None
 
     @property
     def time_unit(self) -> str:
@@ -185,8 +200,12 @@ class Eta(Result):
     @property
     def footer(self) -> str:
         learnt = "no history: run times uniform up to the limit"
-        if self.history:
+        if "model" in self.history:
+            learnt = f"run times by the laws of {self.history['model']}"
+        elif self.history:
             learnt = f"run times learnt from {self.history['jobs']} jobs ({self.history['source']})"
+        if self.recalibration is not None:
+            learnt += f"; recalibrated on {self.recalibration.judged} starts at {self.recalibration.instants} instants"
         cut = f"the first {SHOWN} of {len(self.jobs)} jobs; files have all\n" if len(self.jobs) > SHOWN else ""
         at = "" if self.now is None else f" as of {clock(self.now)}"
         return f"{cut}{self.draws} draws{at}; {learnt}; {self.seconds:.1f} s, seed {self.seed}"

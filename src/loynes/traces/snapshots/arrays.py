@@ -5,30 +5,32 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from loynes.traces.snapshot import Note, SeenJob
+from loynes.traces.snapshot import SeenJob, in_line
 
 # An array of more tasks is taken as one job of that many, and it is said so: somebody mistyped, or means another thing.
 MOST_TASKS = 100_000
 _PART = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?")
 
 
-def tasks_of(job: SeenJob, tasks: str, notes: list[Note]) -> list[SeenJob]:
-    """A job for every task that is listed in `tasks` (1-50:2,60%10), or the job itself where none are."""
-    text, percent, _ = tasks.strip("[] ").partition("%")
+def tasks_of(job: SeenJob, tasks: str) -> list[SeenJob]:
+    """A job for every task that is listed in `tasks` (1-50:2,60%10); the job itself where none are, or all are held."""
+    text, percent, most = tasks.strip("[] ").partition("%")
     if not text:
         return [job]
     numbers: list[int] = []
     for part in text.split(","):
         match = _PART.fullmatch(part.strip())
         if match is None:
-            notes.append(Note(job.id, f"tasks {tasks!r} cannot be read: taken as one task"))
-            return [job]
+            return [replace(job, assumed=f"tasks {tasks!r} cannot be read: taken as one task")]
         first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
         if last < first or step < 1 or (last - first) // step + len(numbers) > MOST_TASKS:
-            notes.append(Note(job.id, f"tasks {tasks!r}: more than {MOST_TASKS}, or none: taken as one task"))
-            return [job]
+            return [replace(job, assumed=f"tasks {tasks!r}: more than {MOST_TASKS}, or none: taken as one task")]
         numbers += range(first, last + 1, step)
     name = job.id.partition("_")[0]
+    if not in_line(job):
+        return [replace(job, id=f"{name}_[{text}]")]
+    found = [replace(job, id=f"{name}_{number}") for number in numbers]
     if percent:
-        notes.append(Note(job.id, f"its array may run only so many at once ({tasks}): not modelled"))
-    return [replace(job, id=f"{name}_{number}") for number in numbers]
+        said = f"its array may run only so many at once ({text}%{most}): not modelled"
+        found[0] = replace(found[0], assumed=said)
+    return found

@@ -10,6 +10,7 @@ from loynes.errors import TraceError
 from loynes.traces.objects import Object, list_in, number_in, object_in, text_in
 from loynes.traces.snapshot import Note, SeenJob
 from loynes.traces.snapshots.arrays import tasks_of
+from loynes.traces.snapshots.hosts import hosts_of
 from loynes.traces.snapshots.register import Listing, snapshot_reader
 from loynes.traces.words import mebibytes
 
@@ -33,8 +34,12 @@ def read_squeue_json(data: bytes, source: str) -> Listing:
         if not isinstance(one, dict) or "job_id" not in one:
             damaged.append(Note(f"entry {place}", "is no job: it has no job_id"))
             continue
-        jobs += tasks_of(_job(one), text_in(one.get("array_task_string")), damaged)
+        jobs += tasks_of(_job(one), text_in(one.get("array_task_string")))
     return Listing(jobs, _moment(object_in(document)), damaged)
+
+
+# Older versions write what is infinite, or not set, as the largest numbers there are.
+_INFINITE, _NOT_SET = (2.0**32 - 1, 2.0**64 - 1), (2.0**32 - 2, 2.0**64 - 2)
 
 
 def _number(value: object) -> float:
@@ -42,8 +47,12 @@ def _number(value: object) -> float:
     if isinstance(value, dict):
         if value.get("infinite") is True:
             return math.inf
-        return number_in(value.get("number")) if value.get("set", True) is not False else math.nan
-    return number_in(value)
+        return _plain(number_in(value.get("number"))) if value.get("set", True) is not False else math.nan
+    return _plain(number_in(value))
+
+
+def _plain(number: float) -> float:
+    return math.inf if number in _INFINITE else math.nan if number in _NOT_SET else number
 
 
 def _moment(document: Object) -> float:
@@ -62,20 +71,35 @@ def _job(one: Object) -> SeenJob:
     group = _number(one.get("het_job_id"))
     return SeenJob(
         id=name,
-        state=words[0] if words else "",
+        state=_state(words),
         demand=_demand(one),
         limit=60.0 * _number(one.get("time_limit")),
         submit=_positive(_number(one.get("submit_time"))),
         start=_positive(start),
         priority=_number(one.get("priority")),
-        reason=text_in(one.get("state_reason")),
+        reason=_reason(one),
         labels={
             ours: text_in(one.get(theirs))
             for ours, theirs in (("user", "user_name"), ("queue", "partition"), ("account", "account"))
             if text_in(one.get(theirs))
         },
         group=f"{group:.0f}" if group > 0 else "",
+        hosts=hosts_of(text_in(one.get("nodes"))),
     )
+
+
+def _state(words: list[str]) -> str:
+    """Newer versions list a state and its flags; a job that is completing holds its nodes, whatever else it is."""
+    return "COMPLETING" if "COMPLETING" in words else words[0] if words else ""
+
+
+def _reason(one: Object) -> str:
+    """Why a job waits; one that is held, or whose dependency is not fulfilled, may say that its turn has not come."""
+    if one.get("hold") is True:
+        return "JobHeld"
+    if "(unfulfilled)" in text_in(one.get("dependency")):
+        return "Dependency"
+    return text_in(one.get("state_reason"))
 
 
 def _positive(value: float) -> float:

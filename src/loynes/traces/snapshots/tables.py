@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +16,7 @@ from loynes.errors import TraceError, UsageError
 from loynes.traces.ledger import quoted
 from loynes.traces.snapshot import Note, SeenJob
 from loynes.traces.snapshots.arrays import tasks_of
+from loynes.traces.snapshots.hosts import hosts_of
 from loynes.traces.snapshots.register import Listing, snapshot_reader
 from loynes.traces.text import PARQUET
 from loynes.traces.times import NOTHING, duration, number, stamp
@@ -32,6 +34,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "submit": ("submit", "submit_time", "submittime", "submitted"),
     "start": ("start", "start_time", "starttime"),
     "priority": ("priority", "prioritylong"),
+    "hosts": ("nodelist", "nodelist(reason)", "hosts"),
     "reason": ("reason", "nodelist(reason)", "reasonlist", "state_reason"),
     "user": ("user", "username", "user_name", "userid"),
     "queue": ("queue", "partition"),
@@ -39,6 +42,8 @@ NAMES: dict[str, tuple[str, ...]] = {
 }
 LABELS = ("user", "queue", "account")
 RESOURCES = ("need", "cpu", "node", "gpu")
+# Lines that say where columns are.
+MOST_LOOKED_AT = 2000
 _UNLIMITED = frozenset({"unlimited", "infinite", "not_set", "partition_limit"})
 _ARRAY = re.compile(r"([^_]+)_\[(.*)\]")
 _COMPONENT = re.compile(r"(\d+)\+(\d+)")
@@ -48,11 +53,9 @@ def listing_of(
     names: Sequence[str], rows: Iterable[tuple[str, Sequence[Any]]], source: str, expected: str = ""
 ) -> Listing:
     """The jobs of a table: names of columns, and rows with the places where they stand."""
-    known = {alias: ours for ours, aliases in NAMES.items() for alias in aliases}
     column: dict[str, int] = {}
     for at, name in enumerate(names):
-        ours = known.get(name.strip().lower())
-        if ours is not None:
+        for ours in (ours for ours, aliases in NAMES.items() if name.strip().lower() in aliases):
             column.setdefault(ours, at)
     listed = ", ".join(quoted(name.strip()) for name in names[:20])
     if "id" not in column:
@@ -66,7 +69,7 @@ def listing_of(
             continue
         cells = {ours: _text(row[at]) for ours, at in column.items()}
         try:
-            jobs += _jobs(cells, damaged)
+            jobs += _jobs(cells)
         except (ValueError, OverflowError) as error:
             damaged.append(Note(cells["id"] or place, str(error)))
     return Listing(jobs, math.nan, damaged)
@@ -78,7 +81,7 @@ def _text(value: object) -> str:
     return str(value).strip()
 
 
-def _jobs(cells: Mapping[str, str], notes: list[Note]) -> list[SeenJob]:
+def _jobs(cells: Mapping[str, str]) -> list[SeenJob]:
     """The job of a row, or the tasks of its array; ValueError, in words, where a cell cannot be read."""
     name = cells["id"]
     if not name:
@@ -101,8 +104,9 @@ def _jobs(cells: Mapping[str, str], notes: list[Note]) -> list[SeenJob]:
         reason=cells.get("reason", "").strip("()"),
         labels={label: cells[label] for label in LABELS if cells.get(label)},
         group=component[1] if component else "",
+        hosts=() if cells.get("hosts", "").startswith("(") else hosts_of(cells.get("hosts", "")),
     )
-    return tasks_of(job, array[2], notes) if array else [job]
+    return tasks_of(job, array[2]) if array else [job]
 
 
 def _read(cells: Mapping[str, str], name: str, reader: Any) -> float:
@@ -134,18 +138,30 @@ def read_squeue(data: bytes, source: str) -> Listing:
     numbered = [(f"line {place}", line) for place, line in enumerate(rest, 2)]
     if "|" in head:
         return listing_of(head.split("|"), [(place, line.split("|")) for place, line in numbered], source)
-    names = head.split()
-    begins = [match.start() for match in re.finditer(r"\S+", head)]
-    aligned_left = all(len(line.split()) != len(names) for _, line in numbered[:1])
+    names, cuts = head.split(), _cuts(head, rest[:MOST_LOOKED_AT])
 
     def cut(line: str) -> list[str]:
-        words = line.split()
-        if len(words) == len(names) and not aligned_left:
-            return words
-        ends = [*begins[1:], max(len(line), begins[-1] + 1)]
-        return [line[begin:end].strip() for begin, end in zip(begins, ends, strict=True)]
+        places = [0, *cuts, max(len(line), cuts[-1] if cuts else 0)]
+        return [line[begin:end].strip() for begin, end in itertools.pairwise(places)]
 
     return listing_of(names, [(place, cut(line)) for place, line in numbered], source)
+
+
+def _cuts(head: str, lines: Sequence[str]) -> list[int]:
+    """Where one column ends and the next begins.
+
+    Columns stand to the left or to the right of their widths, and full ones touch each other: between two names, lines
+    are cut where that divides the fewest words, and of equals next to the second name.
+    """
+    words = [match.span() for match in re.finditer(r"\S+", head)]
+    cuts = []
+    for (_, end), (begin, _) in itertools.pairwise(words):
+        divided = {
+            at: sum(line[at - 1 : at + 1].strip() == line[at - 1 : at + 1] != "" for line in lines if len(line) > at)
+            for at in range(begin, end - 1, -1)
+        }
+        cuts.append(min(divided, key=lambda at: divided[at]))
+    return cuts
 
 
 @snapshot_reader(
