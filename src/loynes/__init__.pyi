@@ -86,6 +86,7 @@ from loynes.results.records.sensitivity import Sensitivity as Sensitivity
 from loynes.results.records.simulation import Simulation as Simulation
 from loynes.results.records.sweep import Sweep as Sweep
 from loynes.results.records.threshold import Threshold as Threshold
+from loynes.results.schemas import result_schema as result_schema
 from loynes.stationary.certificate import Certificate as Certificate
 from loynes.stationary.certificate import NoCertificate as NoCertificate
 from loynes.traces.read import read_trace as read_trace
