@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from kept.keep import kept, recorded_documents
 
 import loynes
+from kept.keep import kept, recorded_documents
 from loynes.cli.app import main
 from loynes.errors import LoynesError, UsageError
 from loynes.model import Model
@@ -116,10 +116,9 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def main_ok(*arguments: str) -> None:
-    try:
+    with pytest.raises(SystemExit) as end:
         main([*arguments])
-    except SystemExit as end:
-        assert not end.code
+    assert not end.value.code
 
 
 # --- results of earlier versions ---
@@ -160,6 +159,6 @@ def test_results_of_a_later_version_are_refused(tmp_path: Path) -> None:
     """In words that say why, not by a key that is missing."""
     later = kept(KEPT / "schema-1.json.gz")["stability"] | {"schema": SCHEMA + 1, "version": "9.0"}
     (tmp_path / "later.json").write_text(json.dumps(later))
-    with pytest.raises(LoynesError, match="a later version, 9.0"):
+    with pytest.raises(LoynesError, match=r"a later version, 9\.0"):
         read_result(tmp_path / "later.json")
     assert isinstance(result_of(later | {"schema": SCHEMA}), Result)
