@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import os
 import secrets
 import socket
 from collections.abc import AsyncIterator
@@ -208,9 +209,11 @@ def _sse(event: dict[str, Any]) -> bytes:
 
 
 def names_of(host: str, port: int) -> frozenset[str]:
-    """What a browser calls this server: the address it listens on, and the names of the loopback one."""
+    """What a browser calls this server: the address it listens on, and the names of the loopback one if it listens
+    there, too, as it does on all addresses (a container's way, whose port is passed on to this machine's loopback)."""
     own = f"[{host}]" if ":" in host else host
-    loopback = ("127.0.0.1", "localhost", "[::1]") if host in ("127.0.0.1", "::1", "localhost") else ()
+    local = ("127.0.0.1", "::1", "localhost", "0.0.0.0", "::")
+    loopback = ("127.0.0.1", "localhost", "[::1]") if host in local else ()
     return frozenset(f"{name}:{port}" for name in (own, *loopback))
 
 
@@ -218,7 +221,8 @@ def bound(host: str, port: int) -> socket.socket:
     """A socket that listens there; port 0 is any that is free."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if os.name != "nt":  # there it would let another program listen at the same port
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
     except OSError:
