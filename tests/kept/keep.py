@@ -1,6 +1,7 @@
 """Results of this version, kept so that every later version reads them: python tests/kept/keep.py [NAME]
 
-Run it whenever the number of the shape grows: nothing that is here may be changed or removed. The documents are the smallest recorded answers of every command (tests/recorded), read and written again by this version.
+Run it whenever the number of the shape grows: nothing that is here may be changed or removed. The documents are the
+smallest recorded answers of every command (tests/recorded), read and written again by this version.
 
 | file | what is in it |
 | --- | --- |

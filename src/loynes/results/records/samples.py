@@ -26,6 +26,8 @@ class SampleLevel:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SampleFile(Result):
+    """Where samples of the stationary workload were written, and the mean time until servers are free."""
+
     command: ClassVar[str] = "sample"
     tidy_csv: ClassVar[bool] = True
     derived: ClassVar[tuple[str, ...]] = ("load",)
