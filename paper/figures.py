@@ -8,6 +8,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from matplotlib.ticker import NullFormatter
 
 import loynes
 
@@ -29,6 +30,8 @@ POLICIES = ("fcfs", "easy", "first-fit")
 
 def save(name: str, axes: plt.Axes) -> None:
     axes.set(xlabel="load, of the threshold under strict order", ylabel="mean wait", yscale="log")
+    axes.set_yticks((0.2, 0.5, 1, 2, 5), ("0.2", "0.5", "1", "2", "5"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)
     axes.figure.savefig(HERE / f"{name}.png", dpi=200, metadata={"Software": None})
@@ -43,7 +46,7 @@ def waits() -> None:
     """Certified brackets of short runs, and the exact values."""
     ax = axes()
     exact = [loynes.exact(MODEL, load=load).mean_wait for load in LOADS]
-    means = [one.result.overall.wait.mean for one in loynes.sweep(MODEL, loads=LOADS, samples=200_000, seed=1).points]
+    means = [one.result.overall.wait.mean for one in loynes.sweep(MODEL, loads=LOADS, samples=4_000, seed=1).points]
     ax.plot(LOADS, exact, color="0.6", label="exact")
     for load, mean in zip(LOADS, means, strict=True):
         ax.plot((load, load), (mean.low, mean.high), color="C0", linewidth=3, solid_capstyle="butt")
