@@ -6,6 +6,7 @@ Refusals that differ in what is said alone are asked of `main` itself, one of ea
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
