@@ -1,7 +1,8 @@
 """Results of this version, kept so that every later version reads them: python tests/kept/keep.py [NAME]
 
-Run it whenever the number of the shape grows: nothing that is here may be changed or removed. The documents are the
-smallest recorded answers of every command (tests/recorded), read and written again by this version.
+Run it whenever there is a new command, or the number of the shape grows: what is missing is added, and nothing that is
+here is changed or removed. The documents are the smallest recorded answers of every command (tests/recorded), read and
+written again by this version.
 
 | file | what is in it |
 | --- | --- |
@@ -42,14 +43,12 @@ def kept(path: Path) -> dict[str, dict[str, Any]]:
 
 def keep(name: str) -> None:
     target = HERE / f"{name}.json.gz"
-    if target.exists():
-        sys.exit(f"{target.name} is there already: results that are kept stay as they are")
-    smallest = {
-        command: result_of(min(documents, key=lambda one: len(json.dumps(one)))).to_dict()
-        for command, documents in sorted(recorded_documents().items())
-    }
+    found = kept(target) if target.exists() else {}
+    for command, documents in sorted(recorded_documents().items()):
+        if command not in found:
+            found[command] = result_of(min(documents, key=lambda one: len(json.dumps(one)))).to_dict()
     # No time of day in the header: the same documents give the same bytes.
-    target.write_bytes(gzip.compress(json.dumps(smallest, allow_nan=False).encode(), mtime=0))
+    target.write_bytes(gzip.compress(json.dumps(found, allow_nan=False).encode(), mtime=0))
 
 
 if __name__ == "__main__":
