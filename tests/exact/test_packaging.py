@@ -128,3 +128,29 @@ def test_recipes_ask_for_what_the_project_asks_for() -> None:
     asked = {one.replace(" ", "") for one in recipe["requirements"]["run"]}
     assert asked == {f"python>={PROJECT['requires-python'][2:]}", *PROJECT["dependencies"]}
     assert recipe["context"]["version"] == loynes.__version__
+
+
+def test_the_paper_cites_what_it_lists_and_shows_what_there_is() -> None:
+    folder = ROOT / "paper"
+    text = (folder / "paper.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^@\w+\{(\w+),", (folder / "paper.bib").read_text(encoding="utf-8"), re.MULTILINE))
+    assert set(re.findall(r"@(\w+)", text.partition("---\n\n")[2])) == listed
+    pictures = re.findall(r"^!\[.*\]\((.*)\)$", text, re.MULTILINE)
+    assert {path.name for path in folder.glob("*.png")} == set(pictures)
+    head = yaml.safe_load(text.split("---")[1])
+    assert head["bibliography"] == "paper.bib"
+    assert {one["name"] for one in head["authors"]} == {one["name"] for one in PROJECT["authors"]}
+
+
+def test_forms_and_containers_can_be_read() -> None:
+    for path in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"):
+        form = yaml.safe_load(path.read_text(encoding="utf-8"))
+        assert path.name == "config.yml" or {"name", "description", "body"} <= form.keys()
+    assert json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text(encoding="utf-8"))["image"]
+    container = (ROOT / "Containerfile").read_text(encoding="utf-8")
+    extras = re.search(r"\[([a-z,]+)\]", container)
+    assert extras is not None
+    assert set(extras[1].split(",")) <= EXTRAS.keys()
+    ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    copied = re.findall(r"^COPY (?!--from)(.*) \S+$", container, re.MULTILINE)
+    assert {name for line in copied for name in line.split()} == {one[1:] for one in ignored if one.startswith("!")}
