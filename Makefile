@@ -37,7 +37,7 @@ $(READY_DEV): pyproject.toml packaging/constraints.txt | $(VENV)/bin/python
 test: $(READY_DEV)  ## every test that needs no GPU
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal  # a worker a core: threads of theirs would wait for each other
 
-test-lowest:  ## the core of the tests with the lowest versions of all direct dependencies, in an environment of its own
+test-lowest:  ## the core of the tests with the lowest versions of all direct dependencies (which have wheels for Python 3.11)
 	$(PYTHON) -m venv $(LOWEST)
 	$(LOWEST)/bin/python packaging/lowest.py > $(LOWEST)/lowest.txt
 	$(LOWEST)/bin/python $(PIP) --constraint $(LOWEST)/lowest.txt --editable '.[plot,io,yaml,scale,explore]' \
