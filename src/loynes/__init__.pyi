@@ -5,6 +5,7 @@ from loynes.errors import LoynesError as LoynesError
 from loynes.errors import LoynesWarning as LoynesWarning
 from loynes.errors import ModelError as ModelError
 from loynes.errors import SamplingError as SamplingError
+from loynes.errors import TimeUpError as TimeUpError
 from loynes.errors import TraceError as TraceError
 from loynes.errors import UnstableError as UnstableError
 from loynes.errors import UsageError as UsageError
@@ -67,9 +68,13 @@ from loynes.questions.sweep import sweep as sweep
 from loynes.report import report as report
 from loynes.results.base import Result as Result
 from loynes.results.base import read_result as read_result
+from loynes.results.records.advice import Advice as Advice
+from loynes.results.records.advice import LogAdvice as LogAdvice
+from loynes.results.records.backtest import Backtest as Backtest
 from loynes.results.records.certified import Certified as Certified
 from loynes.results.records.check import Check as Check
 from loynes.results.records.comparison import Comparison as Comparison
+from loynes.results.records.eta import Eta as Eta
 from loynes.results.records.evaluation import Evaluation as Evaluation
 from loynes.results.records.exact import Exact as Exact
 from loynes.results.records.fitted import FittedModel as FittedModel
@@ -77,6 +82,7 @@ from loynes.results.records.log_cases import LogComparison as LogComparison
 from loynes.results.records.log_cases import LogSweep as LogSweep
 from loynes.results.records.log_evaluation import LogEvaluation as LogEvaluation
 from loynes.results.records.log_plan import LogPlan as LogPlan
+from loynes.results.records.partition import Partition as Partition
 from loynes.results.records.plan import Plan as Plan
 from loynes.results.records.policies import PolicyComparison as PolicyComparison
 from loynes.results.records.replay import Replay as Replay
@@ -87,6 +93,7 @@ from loynes.results.records.sensitivity import Sensitivity as Sensitivity
 from loynes.results.records.simulation import Simulation as Simulation
 from loynes.results.records.sweep import Sweep as Sweep
 from loynes.results.records.threshold import Threshold as Threshold
+from loynes.results.schemas import result_schema as result_schema
 from loynes.stationary.certificate import Certificate as Certificate
 from loynes.stationary.certificate import NoCertificate as NoCertificate
 from loynes.traces.read import read_trace as read_trace

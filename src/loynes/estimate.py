@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from pydantic import GetCoreSchemaHandler
+    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
     from pydantic_core import CoreSchema
 
 Array = NDArray[np.float64]
@@ -95,6 +95,12 @@ class Estimate:
 
         to_dict = core_schema.plain_serializer_function_ser_schema(lambda value: value.to_dict())
         return core_schema.no_info_plain_validator_function(read, serialization=to_dict)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        names = ["estimate", "low", "high"]
+        ends = {name: {"type": ["number", "null"]} for name in names}
+        return {"title": "Estimate", "type": "object", "properties": ends, "required": names}
 
 
 def key_text(value: float) -> str:

@@ -9,7 +9,8 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,15 @@ def test_events_too(client: Any) -> None:
     assert told(loynes.simulate(model, **ask, executor=client)) == told(loynes.simulate(model, **ask))
 
 
+def test_processes_that_are_started_anew() -> None:
+    """As macOS and Windows start them: nothing is there but what was sent."""
+    ask = {"precision": 0.02, "seed": 4}
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        there = loynes.stability(MODEL, **ask, executor=pool)
+        assert len(pool._processes) == 2  # they were needed
+    assert told(there) == told(loynes.stability(MODEL, **ask))
+
+
 def test_a_worker_is_killed_half_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its units are done elsewhere; the result file is the same."""
     monkeypatch.setattr(workers, "UNIT_SECONDS", 0.5)
@@ -90,7 +100,7 @@ def test_a_worker_is_killed_half_way(tmp_path: Path, monkeypatch: pytest.MonkeyP
         def kill(share: float, text: str) -> None:
             if share > 0 and not heard[0]:  # while it observes
                 heard[0] = 1
-                threading.Timer(0.2, os.kill, (victim, signal.SIGKILL)).start()
+                threading.Timer(0.2, os.kill, (victim, getattr(signal, "SIGKILL", signal.SIGTERM))).start()
 
         loynes.evaluate(MODEL, **ask, folder=tmp_path / "there", executor=client, progress=kill)
         assert heard[0]

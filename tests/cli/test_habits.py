@@ -239,6 +239,8 @@ def _complete() -> None:
         ("loynes plan x --slo 'mean(", ["mean(wait) <=", "mean(response) <="]),
         ("loynes sensitivity x --objective hol", ["hol_loss"]),
         ("loynes sensitivity nowhere --objective 'mean(wait[T", []),
+        ("loynes schema r", ["result"]),
+        ("loynes schema result sweep", ["sweep", "sweep-log"]),
         ("loynes models five-class-e", ["five-class-erlang", "five-class-exponential"]),
         ("loynes evaluate five-class-e", ["five-class-erlang", "five-class-exponential"]),
     ],

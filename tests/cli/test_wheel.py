@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+# Where an environment has its programs.
+PROGRAMS = "Scripts" if os.name == "nt" else "bin"
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +25,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run(build, check=True, capture_output=True)
     (wheel,) = folder.glob("*.whl")
     venv.create(folder / "empty", with_pip=True)
-    python = folder / "empty" / "bin" / "python"
+    python = folder / "empty" / PROGRAMS / "python"
     install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"{wheel}[plot,io]"]
     subprocess.run(install, check=True, capture_output=True)
     return folder
@@ -43,13 +45,13 @@ def wrote(text: str) -> str:
 def test_the_tutorial_line_by_line(place: Path) -> None:
     """The model saved, every command typed as it stands, every output as it is shown, and the Python: the first of them
     compile every kernel anew, since nothing is in the wheel's cache yet. Then a built-in model, as JSON."""
-    python = str(place / "empty" / "bin" / "python")
+    python = str(place / "empty" / PROGRAMS / "python")
     where = subprocess.run([python, "-c", "import loynes; print(loynes.__file__)"], capture_output=True, text=True)
     assert str(place) in where.stdout  # the wheel, not the tree
     page = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
     (model,) = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
     (place / "team.toml").write_text(model)
-    path = os.pathsep.join([str(place / "empty" / "bin"), os.environ["PATH"]])
+    path = os.pathsep.join([str(place / "empty" / PROGRAMS), os.environ["PATH"]])
     steps = re.findall(r"```console\n\$ (.*?)\n(.*?)```", page, flags=re.DOTALL)
     assert len(steps) == 8
     for command, shown in steps:
@@ -63,7 +65,7 @@ def test_the_tutorial_line_by_line(place: Path) -> None:
     assert done.returncode == 0, done.stderr
     for name in ("sweep.csv", "plan/result.json", "plan.html"):
         assert (place / name).stat().st_size > 1000
-    command = [str(place / "empty" / "bin" / "loynes"), "evaluate", "five-class-exponential", "--rate", "1.3575"]
+    command = [str(place / "empty" / PROGRAMS / "loynes"), "evaluate", "five-class-exponential", "--rate", "1.3575"]
     done = subprocess.run(
         [*command, "--samples", "100000", "--json"], check=True, capture_output=True, text=True, cwd=place
     )

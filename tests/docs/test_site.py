@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -88,7 +89,11 @@ BLOCKS = [
 def test_python_runs(page: str, code: str, tmp_path: Path) -> None:
     (tmp_path / "example.py").write_text(code)
     done = subprocess.run(
-        [sys.executable, "example.py"], capture_output=True, text=True, cwd=tmp_path, env={"MPLBACKEND": "Agg"}
+        [sys.executable, "example.py"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=os.environ | {"MPLBACKEND": "Agg"},
     )
     assert done.returncode == 0, done.stderr
 

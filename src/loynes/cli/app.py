@@ -130,13 +130,38 @@ def policies(as_json: JsonOption = False) -> None:
     print("a file of your own works, too: loynes simulate MODEL --policy my_policy.py (see docs/policies.md)")
 
 
-@app.command()
-def schema() -> None:
-    """Print the JSON Schema of a model file."""
+@app.command(epilog="Examples:\n\nloynes schema\n\nloynes schema result\n\nloynes schema result evaluate")
+def schema(
+    kind: Annotated[
+        str,
+        typer.Argument(
+            metavar="[model|result]", help="Of a model file, or of a result.", autocompletion=completion.schema_kinds
+        ),
+    ] = "model",
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]", help="Which result; without it, the names.", autocompletion=completion.result_kinds
+        ),
+    ] = None,
+) -> None:
+    """Print the JSON Schema of a model file, or of a command's result."""
     from loynes.cli import output
+    from loynes.errors import UsageError
     from loynes.model import Model
+    from loynes.results.base import result_kinds
+    from loynes.results.schemas import result_schema
 
-    output.document(Model.model_json_schema())
+    if kind not in completion.SCHEMA_KINDS:
+        raise UsageError(f"loynes schema {kind}: there are {' and '.join(completion.SCHEMA_KINDS)}")
+    if kind == "model" and name is not None:
+        raise UsageError(f"loynes schema model {name}: model files have one schema, without a name")
+    if kind == "model":
+        output.document(Model.model_json_schema())
+    elif name is None:
+        print(*sorted(result_kinds()), sep="\n")
+    else:
+        output.document(result_schema(name))
 
 
 @app.command(epilog="Example:\n\nloynes evaluate one-or-all --load 0.99 -o run\n\nloynes resume run")

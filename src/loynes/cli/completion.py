@@ -6,6 +6,7 @@ left out by Typer. Where nothing fits, shells offer files by themselves.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 Offered = list[tuple[str, str] | str]
 Completer = Callable[[typer.Context, list[str], str], Offered]
 
+SCHEMA_KINDS = ("model", "result")
 MODEL_FILES = (".toml", ".yaml", ".yml", ".json")
 
 
@@ -58,6 +60,18 @@ def results(ctx: typer.Context, args: list[str], incomplete: str) -> Offered:
     return list(files(incomplete, (".json",)))
 
 
+def schema_kinds(ctx: typer.Context, args: list[str], incomplete: str) -> Offered:
+    """What there are schemas of."""
+    return list(SCHEMA_KINDS)
+
+
+def result_kinds(ctx: typer.Context, args: list[str], incomplete: str) -> Offered:
+    """Kinds of results, each with a schema of its own."""
+    from loynes.results.base import result_kinds as known
+
+    return sorted(known())
+
+
 def _builtin() -> Offered:
     from loynes.model import builtin_names
 
@@ -66,7 +80,7 @@ def _builtin() -> Offered:
 
 def files(incomplete: str, endings: tuple[str, ...] = ()) -> list[str]:
     """Files that begin so, and folders, with a slash; what is in a folder that is the only one."""
-    beginning = incomplete.rpartition("/")[2]
+    beginning = incomplete[max(incomplete.rfind("/"), incomplete.rfind(os.sep)) + 1 :]
     prefix = incomplete[: len(incomplete) - len(beginning)]
     try:
         entries = sorted(Path(prefix or ".").expanduser().iterdir())

@@ -19,7 +19,7 @@ LARGEST_PRIORITY = 2**32 - 1
 
 
 def _without_default(schema: dict[str, Any]) -> None:
-    schema.pop("default")
+    schema.pop("default", None)
 
 
 def _not_how_many(given: object) -> object:

@@ -40,6 +40,8 @@ SavedModel = Annotated[
 # A result within another is saved as it is by itself.
 Nested = PlainSerializer(lambda result: None if result is None else result.to_dict())
 Seconds = Annotated[float, BeforeValidator(lambda value: math.nan if value is None else value)]
+# The number of the shape of JSON documents, higher whenever a key goes or means something else (docs/versioning.md).
+SCHEMA = 1
 # Keys of what may differ between two runs of the same question.
 TIMINGS = ("seconds", "read_seconds")
 
@@ -59,6 +61,9 @@ PREEMPTIONS = {
 
 RUN, RESULT, TIMING, MODEL = "run.json", "result.json", "timing.json", "model.toml"
 
+# Documents of 0.1.0 do not say which command gave them: a key by which it is known.
+_UNNAMED = {"methods": "check", "discipline": "stability", "overall": "evaluate", "longest": "sample"}
+
 _RESULTS: dict[str, type[Result]] = {}
 
 
@@ -68,6 +73,8 @@ class Result:
 
     command: ClassVar[str] = ""
     derived: ClassVar[tuple[str, ...]] = ()
+    # Further keys that `to_dict` of a subclass adds, with the types of their values: for the JSON Schema.
+    also: ClassVar[dict[str, Any]] = {}
     tidy_csv: ClassVar[bool] = False
     # Keys that are left out of JSON where there is nothing of them.
     optional: ClassVar[tuple[str, ...]] = (
@@ -165,7 +172,8 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, which has no infinities: they become null."""
-        data: dict[str, Any] = {"command": self.command} | _adapter(type(self)).dump_python(self, mode="json")
+        head: dict[str, Any] = {"command": self.command, "schema": SCHEMA}
+        data = head | _adapter(type(self)).dump_python(self, mode="json")
         if data["seed"] is None:
             del data["seed"]
         if self.time_unit is not None:
@@ -323,6 +331,7 @@ def read_result(path: str | Path) -> Result:
         data = json.loads(source.read_text(encoding="utf-8"))
         if timing.exists():
             data |= json.loads(timing.read_text(encoding="utf-8"))
+        data = _named(data)
         if data["command"] == "sample" and "path" not in data:
             data["path"] = str(path)  # a run folder can be moved: what is in it does not say where it is
         return result_of(data)
@@ -332,12 +341,25 @@ def read_result(path: str | Path) -> Result:
         raise LoynesError(f"{source}: not a result of loynes ({error.__class__.__name__}: {error})") from None
 
 
+def _named(data: dict[str, Any]) -> dict[str, Any]:
+    """The document with the command that gave it."""
+    if "command" in data:
+        return data
+    return next(({"command": command} | data for key, command in _UNNAMED.items() if key in data), data)
+
+
 def result_of(data: dict[str, Any]) -> Result:
-    """The result of a document, of whichever kind it is."""
-    # Every kind of result is registered when its module is loaded.
+    """The result of a document, of whichever kind it is; one without a number is of the first shape."""
+    if data.get("schema", SCHEMA) > SCHEMA:
+        raise ValueError(f"it was written by a later version, {data.get('version')}: this one is {__version__}")
+    return result_kinds()[data["command"]].from_dict(data)
+
+
+def result_kinds() -> dict[str, type[Result]]:
+    """All kinds of results, by the command that gives them; each is registered when its module is loaded."""
     for module in pkgutil.iter_modules(records.__path__):
         import_module(f"{records.__name__}.{module.name}")
-    return _RESULTS[data["command"]].from_dict(data)
+    return dict(_RESULTS)
 
 
 def how_sure(confidence: float, replicas: int | None = None) -> str:

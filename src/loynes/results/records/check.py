@@ -27,9 +27,16 @@ class Check(Result):
     """A validated model and its exact figures."""
 
     command: ClassVar[str] = "check"
+    also: ClassVar[dict[str, Any]] = {
+        "ideal": float, "mean_service": float, "work": float, "works": dict[str, float], "rate": float | None,
+        "bottleneck": str, "special_case": str | None, "arrivals": str, "offered": float | None,
+        "classes": dict[str, dict[str, Any]], "methods": dict[str, str],
+    }  # fmt: skip
+    optional: ClassVar[tuple[str, ...]] = (*Result.optional, "works")
+
     model: SavedModel
     kernel: str
-    threshold: KnownThreshold | None  # None where only sampling gives it
+    threshold: KnownThreshold | None = None  # where only sampling gives it
 
     @property
     def title(self) -> str:

@@ -20,6 +20,8 @@ _STARTS = {"empty": "from empty", "loaded": "from loaded", "apart": "of the seco
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Evaluation(WithObjectives):
+    """Waits and responses of all jobs and of every class, and the state of the cluster, at one rate."""
+
     command: ClassVar[str] = "evaluate"
     derived: ClassVar[tuple[str, ...]] = ("load",)
 

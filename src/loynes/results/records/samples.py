@@ -26,9 +26,12 @@ class SampleLevel:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SampleFile(Result):
+    """Where samples of the stationary workload were written, and the mean time until servers are free."""
+
     command: ClassVar[str] = "sample"
     tidy_csv: ClassVar[bool] = True
     derived: ClassVar[tuple[str, ...]] = ("load",)
+    optional: ClassVar[tuple[str, ...]] = (*Result.optional, "path", "parts")  # one of the two
 
     model: SavedModel
     path: Annotated[Path, PlainSerializer(str)]  # the file, or the run folder
@@ -92,5 +95,6 @@ class SampleFile(Result):
     def to_dict(self) -> dict[str, Any]:
         """A run folder can be moved, so what is in it does not say where it is."""
         data = super().to_dict()
-        del data["path" if self.parts else "parts"]
+        if self.parts:
+            del data["path"]
         return data

@@ -31,6 +31,7 @@ class Threshold(Result):
     """Threshold with its bracket, and servers lost to head-of-line blocking in saturation."""
 
     command: ClassVar[str] = "stability"
+    also: ClassVar[dict[str, Any]] = {"max_utilization": float}
 
     model: SavedModel
     threshold: Estimate
