@@ -25,9 +25,11 @@ def orders_for(
     kinds: int,
     *,
     quotas: bool = False,
+    users: bool = False,
 ) -> list[Order]:
     """The policies that are named, or all that apply where there are so many kinds of servers, and perhaps quotas,
-    which policies that stop jobs do not know; fcfs comes first."""
+    which policies that stop jobs do not know, or limits of users, which those do not know either that are computed for
+    the mix of jobs; fcfs comes first."""
     if given:
         named = [order_of(one, numbers, inflation, strictly=False) for one in given]
         if len({one.policy for one in named}) < len(named):
@@ -38,7 +40,8 @@ def orders_for(
             if quotas and one.rule.keeps_place:
                 raise UsageError(f"policy {one.policy!r}: it stops jobs by itself, and knows no quotas")
     else:
-        known = [one for one in policies().values() if not (quotas and one.keeps_place)]
+        known = [one for one in policies().values() if not ((quotas or users) and one.keeps_place)]
+        known = [one for one in known if not (users and one.prepare is not None)]
         apply = [one for one in known if kinds == 1 or not one.identical_servers_only]
         named = [order_of(one, numbers, inflation, strictly=False) for one in apply]
     first = [one for one in named if one.policy == "fcfs"] or [order_of("fcfs", {})]
