@@ -13,6 +13,8 @@ from loynes.traces.changes import Changes, changed
 from loynes.traces.trace import Trace
 
 HAS = {"cpu": 8, "gpu": 2}
+# Some of these logs bring more work than there are servers for, or jobs that are too large.
+pytestmark = pytest.mark.filterwarnings("ignore::loynes.errors.LoynesWarning")
 
 
 def log(jobs: int = 500, seed: int = 5) -> Trace:
@@ -60,10 +62,10 @@ def test_more_nodes_are_better() -> None:
 def test_the_least_number_of_nodes() -> None:
     """Jobs of 8 GPUs in pieces of at most 2 need four nodes; half of them are busy, so that more are not needed."""
     count = 40
-    given = {
+    given = loynes.read_trace({
         "submit": np.arange(count) * 86400.0, "need": np.full(count, 8), "gpu": np.full(count, 8),
         "service": np.full(count, 43_200.0),
-    }  # fmt: skip
+    })  # fmt: skip
     options: dict[str, Any] = {"nodes": 9, "has": {"gpu": 2}, "vary": "nodes", "slo": "p99(wait) <= 1", "resamples": 2}
     assert loynes.plan(given, **options).answer == 4
     with pytest.raises(UsageError, match=r"most 3: at least 4 nodes are needed \(for its largest jobs, and 4"):
@@ -165,7 +167,7 @@ def test_limits_of_users_by_the_book(borrow: int | None) -> None:
         found = loynes.replay(trace, servers=servers, user_limit=limit, **options)
         expected = by_the_book(trace, servers, limit, borrow or None)
         np.testing.assert_allclose(found.each["wait"], expected, atol=1e-9)
-        free = loynes.replay(trace, servers=servers, user_limit=servers)
+        free = loynes.replay(trace, servers=servers, user_limit=10 * servers)
         assert (free.each["wait"] == loynes.replay(trace, servers=servers).each["wait"]).all()
 
 
@@ -202,15 +204,18 @@ def test_smaller_jobs_need_less_of_everything() -> None:
 
 
 def test_announced_nodes_in_a_replay() -> None:
-    """Of two nodes one will be away from 10 to 20: who would be there then waits, or takes the other."""
-    jobs = {"submit": [0.0, 0.0, 1.0], "need": [1, 1, 1], "gpu": [1, 1, 1], "service": [15.0, 8.0, 12.0]}
-    options: dict[str, Any] = {"nodes": 2, "has": {"gpu": 1}, "placement": "first-fit"}
+    """Of two nodes the second is away from 10 to 20: who would be there then takes the other, once it is free.
+
+    Unannounced, the third job starts there at 8, for nothing, and the fourth finds no gap that is short enough for it.
+    """
+    jobs = {"submit": [0.0, 0.0, 1.0, 1.0], "gpu": [1, 1, 1, 1], "service": [15.0, 8.0, 12.0, 1.5]}
+    jobs["need"] = jobs["gpu"]
+    options: dict[str, Any] = {"nodes": 2, "has": {"gpu": 1}, "placement": "first-fit", "policy": "easy"}
     known = loynes.replay(jobs, **options, outages="from=10s, until=20s, nodes=1, announced=true")
-    # The first takes the node that stays, whichever that is; the third cannot end on the other before 10.
-    assert known.each["wait"].tolist() == [0.0, 0.0, 14.0]
+    assert known.each["wait"].tolist() == [0.0, 0.0, 14.0, 7.0]
     assert known.pooled is None
     sudden = loynes.replay(jobs, **options, outages="from=10s, until=20s, nodes=1, how=failed")
-    assert sudden.each["wait"].tolist() in ([20.0, 0.0, 7.0], [0.0, 0.0, 19.0])
+    assert sudden.each["wait"].tolist() == [0.0, 0.0, 14.0, 19.0]
 
 
 @pytest.mark.parametrize(

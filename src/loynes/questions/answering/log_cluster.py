@@ -183,7 +183,7 @@ def _limits(question: LogOnCluster, recorded: Trace, units: Mapping[str, int]) -
 
 
 def _by_kind(option: str, given: Mapping[str, int], units: Mapping[str, int]) -> tuple[int, ...]:
-    """Units of every kind; NO_LIMIT where there is none. More than there is of a kind is as much as there is."""
+    """Units of every kind; NO_LIMIT where there is none. Those that are never reached are alike."""
     kinds = tuple(units)
     if set(given) == {ONLY_KIND} and len(kinds) == 1:
         given = {kinds[0]: given[ONLY_KIND]}
@@ -192,7 +192,7 @@ def _by_kind(option: str, given: Mapping[str, int], units: Mapping[str, int]) ->
             raise UsageError(f"{option} {given[name]}: say of which resource: {kinds[0]}={given[name]}")
         if name not in kinds:
             raise UsageError(f"{option} {name!r}: no such resource; there are: {', '.join(kinds)}")
-    return tuple(min(given[kind], there) if kind in given else NO_LIMIT for kind, there in units.items())
+    return tuple(min(given[kind], 2 * there) if kind in given else NO_LIMIT for kind, there in units.items())
 
 
 class JobClasses(NamedTuple):

@@ -67,7 +67,9 @@ class ChangedLog(LogOnCluster):
 
     @property
     def changes(self) -> Changes:
+        named = [*self.resources, *self.has]
+        counted = self.max_need_of or (named[0] if len(named) == 1 else None)
         return Changes(
             self.scale, self.max_need, self.without, self.run_times, self.limits, self.to_night, larger=self.larger,
-            kill_at_limit=self.kill_at_limit, need_of=self.max_need_of,
+            kill_at_limit=self.kill_at_limit, need_of=None if self.max_need is None else counted,
         )  # fmt: skip
