@@ -118,7 +118,15 @@ SMALL: dict[str, list[dict[str, Any]]] = {
     ],
     "replay-cases": [
         {"trace": MONTH, "servers": (10, 12), "policies": ("fcfs", "easy"), "classes": "user"},
-        {"trace": MONTH, "servers": (10, 12), "policy": "easy", "slowdown_threshold": 60.0},
+        {
+            "trace": MONTH,
+            "columns": {"cpu": "need"},
+            "nodes": (6, 7),
+            "has": {"cpu": 2},
+            "user_limit": {"cpu": 9},
+            "policy": "easy",
+            "slowdown_threshold": 60.0,
+        },
     ],
     "evaluate-log": [
         {
@@ -135,7 +143,18 @@ SMALL: dict[str, list[dict[str, Any]]] = {
     "plan-log": [{"trace": MONTH, "servers": 12, "slo": ("mean(wait) <= 20000",), "resamples": 4, "probability": 0.7}],
     "compare-log": [{"trace": MONTH, "servers": 12, "policies": ("fcfs", "easy"), "resamples": 4}],
     "sensitivity-log": [{"trace": MONTH, "servers": 12, "resamples": 3, "objective": "p95(wait)"}],
-    "sweep-log": [{"trace": MONTH, "vary": {"servers": (12, 14)}, "run_times": 0.9, "resamples": 3, "servers": 12}],
+    "sweep-log": [
+        {"trace": MONTH, "vary": {"servers": (12, 14)}, "run_times": 0.9, "resamples": 3, "servers": 12},
+        {
+            "trace": MONTH,
+            "columns": {"cpu": "need"},
+            "nodes": 6,
+            "has": {"cpu": 2},
+            "placement": "spread",
+            "vary": {"nodes": (6, 8)},
+            "resamples": 3,
+        },
+    ],
     "fit": [{"trace": LOG, "classes": 3, "law": "exponential"}],
     "eta": [
         {

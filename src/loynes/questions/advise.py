@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # A line longer than this, of jobs that run besides, is not waited for.
 MOST_PRESENT = 1 << 16
+# How sure it is to be that a policy is unstable, of every policy.
+SURE = 0.999
 
 
 class Advise(Question):
@@ -134,6 +136,7 @@ class Advise(Question):
         from loynes.questions.answering.advising import caveat_of, piles_up
         from loynes.questions.answering.events import BURNED_IN, event_task, run_until, simulation_of, unended_jobs
         from loynes.questions.answering.judging import judged
+        from loynes.questions.answering.limits import falls_behind
 
         model, burn_in = self.model, int(BURNED_IN * self.jobs)
         end = (burn_in + self.jobs) / rate
@@ -147,6 +150,21 @@ class Advise(Question):
             raise Stopped
         unended = unended_jobs(replicas, order)
         unstable = "unstable here: work piles up" if piles_up(model, replicas, burn_in + self.jobs) else ""
+        if (
+            not unstable
+            and order.policy != "fcfs"
+            and falls_behind(
+                model,
+                order,
+                rate,
+                jobs=self.jobs,
+                replicas=self.replicas,
+                confidence=SURE,
+                seed=self.seed,
+                context=context,
+            )
+        ):
+            unstable = "unstable here: it falls behind once the line is long"
         try:
             result = simulation_of(
                 model,
