@@ -314,7 +314,8 @@ def loynes_context() -> Any:
 # Of texts that mean something, and of lists and tables: values that are no defaults.
 OTHERS: dict[str, Any] = {
     "slo": ("p95(wait) <= 600", "P(wait[a b] > 1.5) <= 0.1"), "objective": "p95(wait)", "columns": {"need": "Nodes"},
-    "resources": {"cpu": 640, "gpu": 64}, "has": {"cpu": 64, "mem": 4096},
+    "resources": {"cpu": 640, "gpu": 64}, "has": {"cpu": 64, "mem": 4096}, "user_limit": {"cpu": 16},
+    "user_borrow": {"servers": 8},
     "policy": "smash", "policies": ("fcfs", "smash"), "names": ("old", "new one"),
     "change": ("servers=6", "classes.two.need=1"), "without": ("all", "two"), "to_night": ("big", "user 7"),
     "loads": (0.1, 0.7), "rates": (0.30000000000000004, 2), "exceeds": (1.0, 0.1), "at": (2.0, 9.5), "other": OTHER,

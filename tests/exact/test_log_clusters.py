@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -255,3 +256,58 @@ def test_what_is_refused_of_servers() -> None:
         loynes.replay({**SINGLE, "need": SINGLE["need"] + 5}, servers=24, user_limit=4)
     with pytest.raises(UsageError, match="nodes: say what there is; servers, unit and resources"):
         loynes.evaluate(LOG, **ON_NODES, servers=4)
+
+
+def test_a_model_of_a_log_on_nodes() -> None:
+    """With a class for everything that differs, the model needs what the log does, job by job; with few, on average."""
+    many = loynes.fit(LOG, nodes=3, has=HAS, classes=1000, compare=False).model
+    replayed = loynes.replay(LOG, nodes=3, has=HAS)
+    assert [one.text for one in many.nodes or ()] == ["3 nodes-1 nodes of cpu 8 gpu 2"]
+    own = [float(np.mean(replayed.each[kind] * replayed.each["service"])) for kind in ("cpu", "gpu")]
+    assert many.works == pytest.approx(own, rel=1e-9)
+    needs = {tuple(many.demand(c)) for c in many.classes}
+    assert needs == set(zip(replayed.each["cpu"].tolist(), replayed.each["gpu"].tolist(), strict=True))
+    assert {c.tasks for c in many.classes} == {1, 2}
+    few = loynes.fit(LOG, nodes=3, has=HAS, classes=4, compare=False).model
+    assert len(few.classes) == 4
+    assert few.works == pytest.approx(own, rel=0.15)
+    with pytest.raises(UsageError, match="classes: at least 2 are needed, as jobs that need other resources"):
+        loynes.fit(LOG, nodes=3, has=HAS, classes=1, compare=False)
+
+
+def test_a_model_of_nodes_is_tested_under_the_log_s_policy() -> None:
+    found = loynes.fit(LOG, **ON_NODES, classes=4, arrivals="poisson", law="exponential")
+    replayed = loynes.replay(LOG, **ON_NODES)
+    assert found.replayed["all jobs"].estimate == pytest.approx(replayed.overall.wait.mean.estimate, rel=1e-12)
+    assert found.modelled is not None
+    checks = {one.name: one for one in found.candidates[0].checks}
+    assert checks["utilization"].model.estimate == pytest.approx(checks["utilization"].log.estimate, rel=0.3)
+    pooled = loynes.fit(LOG, resources={"cpu": 24, "gpu": 6}, classes=4, compare=False).model
+    assert pooled.resources == {"cpu": 24, "gpu": 6}
+    assert pooled.nodes is None
+
+
+def test_partitions_stay_apart_in_a_model_of_a_log(tmp_path: Path) -> None:
+    """Jobs of two partitions with nodes of their own are no class together, and run where they did."""
+    text = """[[nodes]]
+partition = "day"
+count = 2
+has = {cpu = 8}
+[[nodes]]
+partition = "night"
+count = 3
+has = {cpu = 12}
+[arrivals]
+rate = 1
+[[classes]]
+probability = 1
+need = 1
+service = { law = "exponential", mean = 1.0 }
+"""
+    (tmp_path / "two.toml").write_text(text)
+    where = np.where(LOG.labels["user"] == "ann", "day", "night")
+    trace = Trace(LOG.submit, LOG.need, LOG.service, LOG.wait, {"partition": where}, {"cpu": LOG.demand["cpu"]})
+    model = loynes.fit(trace, nodes_of=str(tmp_path / "two.toml"), classes=2, compare=False).model
+    assert [c.nodes for c in model.classes] in ([("nodes-1",), ("nodes-2",)], [("nodes-2",), ("nodes-1",)])
+    share = {c.nodes: c.probability for c in model.classes}
+    assert share["nodes-1",] == pytest.approx(float(np.mean(where == "day")))

@@ -20,7 +20,7 @@ from loynes.questions.answering.orders import Order
 from loynes.questions.asking.changed import ChangedLog
 from loynes.questions.asking.logs import ONLY_KIND, LogOnCluster
 from loynes.traces.jobs import NEEDS_NONE
-from loynes.traces.trace import TOO_LARGE, Trace
+from loynes.traces.trace import TOO_LARGE, Trace, work_of
 from loynes.traces.units import unit_named
 
 OVER_LIMIT = "needs more than a user may hold"
@@ -155,7 +155,15 @@ def cluster_of(question: LogOnCluster, recorded: Trace, nodes: LogNodes | None) 
         cluster = Cluster(tuple(question.resources.items()))
     else:
         cluster = on_servers(question.servers_of(recorded))
+    if not isinstance(question, ChangedLog):
+        return cluster
     return replace(cluster, limits=_limits(question, recorded, cluster.units))
+
+
+def by_scarce(recorded: Trace, units: Mapping[str, int]) -> Trace:
+    """What is used most of several resources is what a job's need counts."""
+    scarce = max(units, key=lambda name: work_of(recorded.demand[name], recorded.service) / units[name])
+    return replace(recorded, need=recorded.demand[scarce], unit=unit_named(scarce))
 
 
 def on_servers(count: int) -> Cluster:
@@ -165,7 +173,7 @@ def on_servers(count: int) -> Cluster:
     return Cluster(((ONLY_KIND, count),))
 
 
-def _limits(question: LogOnCluster, recorded: Trace, units: Mapping[str, int]) -> UserLimits | None:
+def _limits(question: ChangedLog, recorded: Trace, units: Mapping[str, int]) -> UserLimits | None:
     """How much users may hold, as it is asked for."""
     label = question.user_label
     if not question.user_limit:

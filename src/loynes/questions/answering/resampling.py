@@ -28,7 +28,7 @@ from loynes.kernels.events.recorded import BOUNDED, COUNT, NONE, RESPONSE, WAIT,
 from loynes.model.nodes import MOST_NODES
 from loynes.questions.answering.believing import believed_of, check_beliefs
 from loynes.questions.answering.ending import cut_short
-from loynes.questions.answering.log_cluster import Cluster, cluster_of, fitting, jobs_on
+from loynes.questions.answering.log_cluster import Cluster, by_scarce, cluster_of, fitting, jobs_on
 from loynes.questions.answering.log_nodes import count_needed, placed
 from loynes.questions.answering.objectives import Objective, Target
 from loynes.questions.answering.orders import Order, numbers_of, order_of
@@ -113,16 +113,17 @@ class Outcome:
 class LogRunner:
     """Reads a question's log once, and runs cases of it."""
 
-    def __init__(self, question: OnResamples, context: Context) -> None:
+    def __init__(self, question: OnResamples, context: Context, on: Cluster | None = None) -> None:
+        """on: resources or nodes in place of what the question says, of a log that tells of them."""
         check_beliefs(question)
         context.progress(0.0, "reading")
         self.question = question
-        recorded, self.nodes = jobs_on(question)
-        self._own: Cluster | None = None
-        if self.nodes is not None or question.resources:
-            self._own = cluster_of(question, recorded, self.nodes)
-            if question.max_need is None:
-                recorded = _by_scarce(recorded, self._own.units)
+        recorded, nodes = jobs_on(question)
+        self._own = on
+        if nodes is not None or question.resources:
+            self._own = cluster_of(question, recorded, nodes)
+        if self._own is not None and question.max_need is None:
+            recorded = by_scarce(recorded, self._own.units)
         self.recorded = recorded
         self.days: Days = days_of(self.recorded.submit, self.recorded.source, question.block)
         kinds = () if self._own is None else self._own.kinds
@@ -333,12 +334,6 @@ class LogRunner:
             seed=self.question.seed,
             warnings=outcome.warnings + _remarks(below, above, outcome.resamples),
         )
-
-
-def _by_scarce(recorded: Trace, units: dict[str, int]) -> Trace:
-    """What is used most of several resources is what a job's need counts."""
-    scarce = max(units, key=lambda name: work_of(recorded.demand[name], recorded.service) / units[name])
-    return replace(recorded, need=recorded.demand[scarce], unit=unit_named(scarce))
 
 
 def cases_result(

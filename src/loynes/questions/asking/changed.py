@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from loynes.questions.asking import options
-from loynes.questions.asking.logs import LogOnCluster
+from loynes.questions.asking.logs import LogOnCluster, UserBorrowOption, UserLabelOption, UserLimitOption
 from loynes.questions.asking.options import Option, PolicyOption, names_of
 from loynes.traces.changes import Changes
 
@@ -20,6 +20,9 @@ Copies = Annotated[float, Field(gt=0, le=MOST_COPIES, allow_inf_nan=False)]
 class ChangedLog(LogOnCluster):
     """A question about a log's jobs, as they are or changed, under a policy."""
 
+    user_limit: UserLimitOption = Field(default_factory=dict)
+    user_borrow: UserBorrowOption = Field(default_factory=dict)
+    user_label: UserLabelOption = "user"
     policy: PolicyOption = "fcfs"
     inflation: options.BelievedTimes = None
     overestimate: options.Overestimate = 0.0

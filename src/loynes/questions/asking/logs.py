@@ -167,13 +167,10 @@ class AboutLog(Question):
 
 
 class LogOnCluster(AboutLog):
-    """A question about a log that says what its jobs are run on, if not servers, and how much each user may hold."""
+    """A question about a log that says what its jobs are run on, if not servers."""
 
     resources: ResourcesOption = Field(default_factory=dict)
     nodes: NodesOption = None
     has: HasOption = Field(default_factory=dict)
     nodes_of: NodesOfOption = None
     placement: PlacementOption = None
-    user_limit: UserLimitOption = Field(default_factory=dict)
-    user_borrow: UserBorrowOption = Field(default_factory=dict)
-    user_label: UserLabelOption = "user"
