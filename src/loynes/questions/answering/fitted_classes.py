@@ -71,8 +71,9 @@ def _kept_apart(fits: FittingJobs, classes: JobClasses, present: Ints) -> Ints:
     columns = [classes.demand[present] > 0]
     nodes, layout = fits.cluster.nodes, classes.layout
     if nodes is not None and layout is not None:
-        columns += [layout.allowed[present] > 0, layout.per_node[present, None] > 0]
-        columns += [np.all(layout.task_need[present][:, None, :] <= nodes.has[None], axis=2)]
+        allowed = layout.allowed[present] > 0
+        fits_there = np.all(layout.task_need[present][:, None, :] <= nodes.has[None], axis=2)
+        columns += [allowed, allowed & fits_there, layout.per_node[present, None] > 0]
     return np.unique(np.concatenate(columns, axis=1), axis=0, return_inverse=True)[1].ravel()
 
 
