@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 # A line longer than this, of jobs that run besides, is not waited for.
 MOST_PRESENT = 1 << 16
-# How sure it is to be that a policy is unstable, of every policy.
-SURE = 0.999
 
 
 class Advise(Question):
@@ -133,10 +131,9 @@ class Advise(Question):
         from dataclasses import replace
 
         from loynes.estimators.events import paired_difference
-        from loynes.questions.answering.advising import caveat_of, piles_up
+        from loynes.questions.answering.advising import caveat_of, falls_behind, piles_up
         from loynes.questions.answering.events import BURNED_IN, event_task, run_until, simulation_of, unended_jobs
         from loynes.questions.answering.judging import judged
-        from loynes.questions.answering.limits import falls_behind
 
         model, burn_in = self.model, int(BURNED_IN * self.jobs)
         end = (burn_in + self.jobs) / rate
@@ -150,21 +147,12 @@ class Advise(Question):
             raise Stopped
         unended = unended_jobs(replicas, order)
         unstable = "unstable here: work piles up" if piles_up(model, replicas, burn_in + self.jobs) else ""
-        if (
-            not unstable
-            and order.policy != "fcfs"
-            and falls_behind(
-                model,
-                order,
-                rate,
-                jobs=self.jobs,
-                replicas=self.replicas,
-                confidence=SURE,
-                seed=self.seed,
-                context=context,
+        known = order.policy == "fcfs" and model.pooled is model  # its limit is computed
+        if not unstable and not known:
+            behind = falls_behind(
+                model, order, rate, jobs=self.jobs, replicas=self.replicas, seed=self.seed, context=context
             )
-        ):
-            unstable = "unstable here: it falls behind once the line is long"
+            unstable = "unstable here: it falls behind once the line is long" if behind else ""
         try:
             result = simulation_of(
                 model,

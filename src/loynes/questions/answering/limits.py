@@ -140,21 +140,6 @@ def carried(
     return Carried(estimate, len(both), runs.spent, by)
 
 
-def falls_behind(
-    model: Model, order: Order, rate: float, *, jobs: int, replicas: int, confidence: float, seed: int, context: Context
-) -> bool:
-    """Whether a policy that begins with a long line carries less than comes, by more than chance explains.
-
-    What is left of a line that only shrinks was carried, too: a policy that can carry a rate carries at least as much
-    on average, from whatever line it begins, and far from its limit the line is soon gone. It is for pools in order of
-    arrival: no sample says which nodes are busy, or who was passed by.
-    """
-    if model.pooled is not model:
-        return False
-    runs = _Saturated(model, order, seed, context.on("cpu"), jobs)
-    return mean_of(runs.at(rate, np.arange(replicas), runs.context), confidence).high < rate
-
-
 def jobs_of_search() -> int:
     """About how many jobs a search takes."""
     return 2 * JOBS * (4 * FIRST_REPLICAS + 2 * REPLICAS)
@@ -220,10 +205,10 @@ class _Place:
 class _Saturated:
     """Runs at rates beyond what a policy can carry, from a line that first come, first served left."""
 
-    def __init__(self, model: Model, order: Order, seed: int, context: Context, jobs: int = JOBS) -> None:
-        self._model, self._order, self._seed, self._jobs = model, order, seed, jobs
+    def __init__(self, model: Model, order: Order, seed: int, context: Context) -> None:
+        self._model, self._order, self._seed = model, order, seed
         self.context, self.spent = context, 0
-        self._line = SURELY * spread_of_work(model) * math.sqrt(2.0 * jobs)
+        self._line = SURELY * spread_of_work(model) * math.sqrt(2.0 * JOBS)
         self._strict = 0.0  # what first come, first served carries
         self._strict = float(
             self._run(find_policy("fcfs"), 2.0 * model.ideal, np.arange(FIRST_REPLICAS), context).mean()
@@ -234,14 +219,14 @@ class _Saturated:
         return self._run(self._order.rule, rate, numbers, context)
 
     def _run(self, rule: Policy, rate: float, numbers: Ints, context: Context) -> Array:
-        model, before, burn_in = self._model, self._before(rate), self._jobs
+        model, before, burn_in = self._model, self._before(rate), JOBS
         history: dict[str, Any] = {"history": np.full(len(numbers), before)}
         if model.pooled is not model:  # a floor of nodes begins empty, and the line grows by what is beyond the limit
             history, burn_in = {}, int(min(self._line / BEYOND, MOST_BURNED))
         events = event_task(
             model, rate, replace(self._order, rule=rule), seed=self._seed, replicas=numbers, burn_in=burn_in,
-            jobs_observed=self._jobs, to_the_end=False, **history,
-            limit=1 << (4 * (self._jobs + burn_in + before) + 4 * model.servers).bit_length(),
+            jobs_observed=JOBS, to_the_end=False, **history,
+            limit=1 << (4 * (JOBS + burn_in + before) + 4 * model.servers).bit_length(),
         )  # fmt: skip
         records, stopped = run_until(events, self.context.watched_by(context).engine)
         if stopped:
