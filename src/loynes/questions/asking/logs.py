@@ -78,7 +78,11 @@ def _limits_of(given: object) -> object:
         given = str(given)
     texts = [given] if isinstance(given, str) else given
     if isinstance(texts, list | tuple):
-        texts = [f"{ONLY_KIND}={text}" if "=" not in str(text) else text for text in texts]
+        plain = [str(text).strip() for text in texts if "=" not in str(text)]
+        for text in plain:
+            if not text.isdecimal() or int(text) < 1:
+                raise ValueError(f"{text}: must be a whole number of at least 1, or NAME=N for every resource")
+        texts = [f"{ONLY_KIND}={text}" if str(text).strip() in plain else text for text in texts]
     return _resources_of(texts)
 
 
