@@ -93,6 +93,9 @@ SINGLE = {
 }  # fmt: skip
 
 
+SINGLE_TRACE = loynes.read_trace(SINGLE)
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -183,6 +186,15 @@ def test_who_a_user_is_and_who_needs_too_much() -> None:
     assert found.skipped == {"needs more than a user may hold": large}
     assert any(f"{large} jobs need more than a user may hold" in text for text in found.warnings)
     assert found.details["user_label"] == "group"
+
+
+def test_what_a_limit_of_users_costs() -> None:
+    """compare has the log as it is beside the log with the limit, each as replay runs it."""
+    found = loynes.compare(SINGLE_TRACE, servers=24, user_limit=12, resamples=3)
+    assert [case.name for case in found.cases] == ["as it is", "no user holds more than 12 servers"]
+    for case, limit in zip(found.cases, ({}, {"user_limit": 12}), strict=True):
+        own = loynes.replay(SINGLE_TRACE, servers=24, **limit).overall.wait.mean.estimate
+        assert case.result.overall.wait.mean.estimate == pytest.approx(own, rel=1e-12)
 
 
 def test_smaller_jobs_need_less_of_everything() -> None:

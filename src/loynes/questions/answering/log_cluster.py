@@ -89,6 +89,16 @@ class Cluster:
             return ", ".join(one.text for one in self.nodes.entries)
         return ", ".join(f"{count} {unit_named(name)}" for name, count in self.counts)
 
+    @property
+    def limits_in_words(self) -> dict[str, object]:
+        """What users may hold, as details of a result."""
+        limits = self.limits
+        if limits is None:
+            return {}
+        found: dict[str, object] = {"user_limit": _named(limits.own, self)}
+        found |= {} if limits.borrow is None else {"user_borrow": _named(limits.borrow, self)}
+        return found | ({} if limits.label == "user" else {"user_label": limits.label})
+
     def check(self, order: Order) -> None:
         """Refuse a policy that cannot run there."""
         rule, name = order.rule, order.policy
@@ -229,14 +239,10 @@ class FittingJobs:
     @property
     def details(self) -> dict[str, object]:
         """In words: nodes and tasks, and the limits of users."""
-        cluster, found = self.cluster, dict[str, object]()
-        if cluster.nodes is not None and self.placed is not None:
-            found |= cluster.nodes.details | {"tasks": self.placed.assumption}
-        if cluster.limits is not None:
-            found["user_limit"] = _named(cluster.limits.own, cluster)
-            found |= {} if cluster.limits.borrow is None else {"user_borrow": _named(cluster.limits.borrow, cluster)}
-            found |= {} if cluster.limits.label == "user" else {"user_label": cluster.limits.label}
-        return found
+        nodes, found = self.cluster.nodes, dict[str, object]()
+        if nodes is not None and self.placed is not None:
+            found |= nodes.details | {"tasks": self.placed.assumption}
+        return found | self.cluster.limits_in_words
 
     @property
     def needs(self) -> Ints:
