@@ -197,6 +197,15 @@ def test_what_a_limit_of_users_costs() -> None:
         assert case.result.overall.wait.mean.estimate == pytest.approx(own, rel=1e-12)
 
 
+def test_a_limit_of_users_is_that_of_every_size() -> None:
+    """Also where it is above what there is to begin with."""
+    options: dict[str, Any] = {"user_limit": 40, "scale": 6.0, "resamples": 2}
+    sweep = loynes.sweep(SINGLE_TRACE, servers=13, vary={"servers": [13, 200]}, **options)
+    alone = [loynes.evaluate(SINGLE_TRACE, servers=200, **options | {"user_limit": n}) for n in (40, 26)]
+    means = [one.overall.wait.mean.estimate for one in alone]
+    assert sweep.cases[1].result.overall.wait.mean.estimate == means[0] < means[1]
+
+
 def test_smaller_jobs_need_less_of_everything() -> None:
     """No job on more than one GPU: the work of GPUs stays, other needs are parts, rounded up."""
     trace, group = LOG, np.arange(LOG.jobs)

@@ -201,7 +201,7 @@ def _limits(question: ChangedLog, recorded: Trace, units: Mapping[str, int]) -> 
 
 
 def _by_kind(option: str, given: Mapping[str, int], units: Mapping[str, int]) -> tuple[int, ...]:
-    """Units of every kind; NO_LIMIT where there is none. Those that are never reached are alike."""
+    """Units of every kind; NO_LIMIT where there is none."""
     kinds = tuple(units)
     if set(given) == {ONLY_KIND} and len(kinds) == 1:
         given = {kinds[0]: given[ONLY_KIND]}
@@ -210,7 +210,7 @@ def _by_kind(option: str, given: Mapping[str, int], units: Mapping[str, int]) ->
             raise UsageError(f"{option} {given[name]}: say of which resource: {kinds[0]}={given[name]}")
         if name not in kinds:
             raise UsageError(f"{option} {name!r}: no such resource; there are: {', '.join(kinds)}")
-    return tuple(min(given[kind], 2 * there) if kind in given else NO_LIMIT for kind, there in units.items())
+    return tuple(given.get(kind, NO_LIMIT) for kind in kinds)
 
 
 class JobClasses(NamedTuple):
@@ -263,7 +263,7 @@ class FittingJobs:
             users, user = np.unique(self.jobs.labels[self.cluster.limits.label], return_inverse=True)
             pairs, job_class = np.unique(job_class * len(users) + user.ravel(), return_inverse=True)
             place, holder = pairs // len(users), pairs % len(users)
-            rules = _rules(self.cluster.limits, holder, len(users))
+            rules = _rules(self.cluster, self.cluster.limits, holder, len(users))
         layout = None
         if self.placed is not None and self.cluster.nodes is not None:
             layout = self.placed.layout(self.cluster.nodes, place)
@@ -277,9 +277,11 @@ def _named(amounts: tuple[int, ...], cluster: Cluster) -> str:
     return ", ".join(named)
 
 
-def _rules(limits: UserLimits, holder: Ints, users: int) -> Rules:
+def _rules(cluster: Cluster, limits: UserLimits, holder: Ints, users: int) -> Rules:
     """Every user holds a quota; where they lend, all of them are one cohort."""
     kinds = len(limits.own)
+    # Those that are never reached are alike, and their sum is no huge number.
+    own = [min(one, 2 * there) for one, there in zip(limits.own, cluster.units.values(), strict=True)]
     borrow = (NO_LIMIT,) * kinds if limits.borrow is None else tuple(
         NO_LIMIT if own == NO_LIMIT else max(more, 0) for own, more in zip(limits.own, limits.borrow, strict=True)
     )  # fmt: skip
@@ -287,7 +289,7 @@ def _rules(limits: UserLimits, holder: Ints, users: int) -> Rules:
         priority=np.zeros(len(holder), np.int64),
         preemption=NEVER,
         holder=holder.astype(np.int64),
-        quota=np.tile(np.array(limits.own, np.int64), (users, 1)),
+        quota=np.tile(np.array(own, np.int64), (users, 1)),
         cohort=np.full(users, -1 if limits.borrow is None else 0, np.int64),
         borrow=np.tile(np.array(borrow, np.int64), (users, 1)),
     )
