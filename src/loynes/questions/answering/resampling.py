@@ -246,9 +246,7 @@ class LogRunner:
     def least(self, name: str, full: float) -> tuple[int, str]:
         """The least servers, units or nodes on which all jobs can run and no more than a share is busy; and why."""
         if self._own is None or self._own.nodes is None:
-            work, span, largest = self.offered("" if self._own is None else name)
-            why = f"a job needs {largest}, {work / span:.6g} are busy on average"
-            return max(largest, math.ceil(work / span / full), 1), why
+            return least_units(*self.offered("" if self._own is None else name), full)
         log, span = self._offered()
         entry = self.sizes.index(name)
         most = self._own.nodes.with_count(entry, MOST_NODES)
@@ -334,6 +332,12 @@ class LogRunner:
             seed=self.question.seed,
             warnings=outcome.warnings + _remarks(below, above, outcome.resamples),
         )
+
+
+def least_units(work: float, span: float, largest: int, full: float) -> tuple[int, str]:
+    """So many that the largest job fits and no more than a share is busy; and why."""
+    why = f"a job needs {largest}, {work / span:.6g} are busy on average"
+    return max(largest, math.ceil(work / span / full), 1), why
 
 
 def cases_result(
