@@ -119,7 +119,15 @@ SMALL: dict[str, list[dict[str, Any]]] = {
     ],
     "replay-cases": [
         {"trace": MONTH, "servers": (10, 12), "policies": ("fcfs", "easy"), "classes": "user"},
-        {"trace": MONTH, "servers": (10, 12), "policy": "easy", "slowdown_threshold": 60.0},
+        {
+            "trace": MONTH,
+            "columns": {"cpu": "need"},
+            "nodes": (6, 7),
+            "has": {"cpu": 2},
+            "user_limit": {"cpu": 9},
+            "policy": "easy",
+            "slowdown_threshold": 60.0,
+        },
     ],
     "evaluate-log": [
         {
@@ -136,7 +144,18 @@ SMALL: dict[str, list[dict[str, Any]]] = {
     "plan-log": [{"trace": MONTH, "servers": 12, "slo": ("mean(wait) <= 20000",), "resamples": 4, "probability": 0.7}],
     "compare-log": [{"trace": MONTH, "servers": 12, "policies": ("fcfs", "easy"), "resamples": 4}],
     "sensitivity-log": [{"trace": MONTH, "servers": 12, "resamples": 3, "objective": "p95(wait)"}],
-    "sweep-log": [{"trace": MONTH, "vary": {"servers": (12, 14)}, "run_times": 0.9, "resamples": 3, "servers": 12}],
+    "sweep-log": [
+        {"trace": MONTH, "vary": {"servers": (12, 14)}, "run_times": 0.9, "resamples": 3, "servers": 12},
+        {
+            "trace": MONTH,
+            "columns": {"cpu": "need"},
+            "nodes": 6,
+            "has": {"cpu": 2},
+            "placement": "spread",
+            "vary": {"nodes": (6, 8)},
+            "resamples": 3,
+        },
+    ],
     "fit": [{"trace": LOG, "classes": 3, "law": "exponential"}],
     "eta": [
         {
@@ -298,7 +317,8 @@ def loynes_context() -> Any:
 # Of texts that mean something, and of lists and tables: values that are no defaults.
 OTHERS: dict[str, Any] = {
     "slo": ("p95(wait) <= 600", "P(wait[a b] > 1.5) <= 0.1"), "objective": "p95(wait)", "columns": {"need": "Nodes"},
-    "resources": {"cpu": 640, "gpu": 64}, "has": {"cpu": 64, "mem": 4096},
+    "resources": {"cpu": 640, "gpu": 64}, "has": {"cpu": 64, "mem": 4096}, "user_limit": {"cpu": 16},
+    "user_borrow": {"servers": 8},
     "policy": "smash", "policies": ("fcfs", "smash"), "names": ("old", "new one"),
     "change": ("servers=6", "classes.two.need=1"), "without": ("all", "two"), "to_night": ("big", "user 7"),
     "loads": (0.1, 0.7), "rates": (0.30000000000000004, 2), "exceeds": (1.0, 0.1), "at": (2.0, 9.5), "other": OTHER,

@@ -16,7 +16,9 @@ from loynes.cli.app import main
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "questions.md").read_text(encoding="utf-8")
-GUIDES = [(ROOT / "docs" / "guides" / f"{name}.md").read_text(encoding="utf-8") for name in ("nodes", "rack")]
+GUIDES = [
+    (ROOT / "docs" / "guides" / f"{name}.md").read_text(encoding="utf-8") for name in ("nodes", "rack", "size-limit")
+]
 COMMANDS = [line for page in (PAGE, *GUIDES) for line in re.findall(r"^    loynes (.*)$", page, flags=re.MULTILINE)]
 SERVED = [command for command in COMMANDS if command.startswith("explore ")]
 # What makes an answer quick, and changes nothing else of the question.
@@ -42,19 +44,22 @@ START = datetime(2026, 1, 5)
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cluster, five weeks of a Slurm log, and workloads of Kueue."""
+    """A cluster, five weeks of a Slurm log without and with GPUs, and workloads of Kueue."""
     made = tmp_path_factory.mktemp("questions")
     shutil.copy(ROOT / "examples" / "gpu-nodes.toml", made / "cluster.toml")
     for name in ("nodes.toml", "shared-nodes.toml"):
         shutil.copy(ROOT / "examples" / "shared-nodes.toml", made / name)
     rng = np.random.default_rng(1)
     sacct, workloads = ["JobID|Submit|Start|End|AllocCPUS|State|User"], []
+    typed = ["JobID|Submit|Start|End|AllocTRES|State|User"]
     for number, second in enumerate(np.sort(rng.uniform(0, 35 * 86400, 800))):
         submit = START + timedelta(seconds=int(second))
         start = submit + timedelta(minutes=5)
         end = start + timedelta(seconds=int(rng.exponential(15000)) + 1)
         need, user = int(rng.choice([1, 2, 8, 32])), str(rng.choice(["alice", "bob"]))
         sacct.append(f"{number}|{submit:%FT%T}|{start:%FT%T}|{end:%FT%T}|{need}|COMPLETED|{user}")
+        tres = f"cpu={4 * need},gres/gpu={need // 2 or 1}"
+        typed.append(f"{number}|{submit:%FT%T}|{start:%FT%T}|{end:%FT%T}|{tres}|COMPLETED|{user}")
         ended = [
             {"type": kind, "status": "True", "lastTransitionTime": f"{when:%FT%T}Z"}
             for kind, when in (("Admitted", start), ("Finished", end))
@@ -65,6 +70,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     line = [f"{number},{'R' if number < 3 else 'PD'},{2**number},60,7200" for number in range(8)]
     (made / "now.csv").write_text("\n".join(["id,state,need,elapsed,limit", *line]) + "\n")
     (made / "jobs.txt").write_text("\n".join(sacct) + "\n")
+    (made / "gpu-jobs.txt").write_text("\n".join(typed) + "\n")
     (made / "workloads.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": workloads}))
     return made
 
@@ -81,7 +87,7 @@ def coarsely(command: str) -> list[str]:
     name, source, *_ = arguments = shlex.split(command)
     if name in ("replay", "eta", "fit"):
         kind = name
-    elif source == "jobs.txt":
+    elif source in ("jobs.txt", "gpu-jobs.txt"):
         kind = "log"
     else:
         option = next((option for option in ("--policies", "--horizon", "--vary") if option in arguments), "")

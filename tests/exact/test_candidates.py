@@ -28,6 +28,7 @@ from loynes.questions.answering.candidates import (
     simulated_waits,
     waits_under,
 )
+from loynes.questions.answering.log_cluster import on_servers
 from loynes.questions.answering.orders import order_of
 from loynes.traces.trace import Trace
 
@@ -58,15 +59,15 @@ def test_how_long_run_times_are_believed() -> None:
     [([0.0, 99.0, 108.0], "fcfs"), ([0.0, 99.0, 0.0], "easy"), ([np.nan, np.nan, 2.0], "easy"), ([np.nan] * 3, "fcfs")],
 )
 def test_the_policy_of_a_log(recorded: list[float], policy: str) -> None:
-    assert log_policy(log(wait=recorded), 2) == policy
+    assert log_policy(log(wait=recorded), on_servers(2)) == policy
 
 
 def test_waits_under_a_policy() -> None:
-    assert waits_under(log(), 2, order_of("fcfs", {})).tolist() == [0.0, 99.0, 108.0]
-    assert waits_under(log(), 2, order_of("easy", {})).tolist() == [0.0, 99.0, 0.0]
+    assert waits_under(log(), on_servers(2), order_of("fcfs", {})).tolist() == [0.0, 99.0, 108.0]
+    assert waits_under(log(), on_servers(2), order_of("easy", {})).tolist() == [0.0, 99.0, 0.0]
     # A job that asked for so long that it would delay the head of the line has to wait for it.
     late = log(requested_time=[100.0, 10.0, 99.0])
-    assert waits_under(late, 2, order_of("easy", {})).tolist() == [0.0, 99.0, 108.0]
+    assert waits_under(late, on_servers(2), order_of("easy", {})).tolist() == [0.0, 99.0, 108.0]
 
 
 def test_a_model_passes_where_its_means_lie_in_the_logs_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,13 +85,13 @@ def test_a_model_passes_where_its_means_lie_in_the_logs_intervals(monkeypatch: p
     intervals = [Estimate(2.0, 1.0, 3.0), Estimate(1.0, 0.0, 2.0), Estimate(0.6, 0.51, 0.7), Estimate(3.0, 2.0, 3.9)]
     targets = dict(zip(names, intervals, strict=True))
     order = order_of("fcfs", {})
-    checked = HeldOut(log(), 2, order, 1.5, targets).check(model, 7)
+    checked = HeldOut(log(), on_servers(2), order, 1.5, targets).check(model, 7)
     assert [(one.name, one.log) for one in checked] == list(targets.items())
     assert [one.model.estimate for one in checked] == [1.0, 2.0, 0.5, 4.0]
     assert [one.passed for one in checked] == [True, True, False, False]
     assert seen == [(model, 0.5, order, log().span, 7, k) for k in range(REPLICAS)]
     # More work than 98% of the servers is not run at all, and passes nothing.
-    full = HeldOut(log(), 2, order, 1.96, targets).check(model, 7)
+    full = HeldOut(log(), on_servers(2), order, 1.96, targets).check(model, 7)
     assert [(one.model.estimate, one.passed) for one in full] == [(np.inf, False)] * 4
     assert len(seen) == REPLICAS
 
@@ -100,12 +101,12 @@ def test_what_is_too_short_to_test_on() -> None:
     at_once = loynes.read_trace({"submit": [5.0, 5.0], "need": [1, 1], "service": [1.0, 1.0]})
     for trace in (one, at_once):
         with pytest.raises(TraceError, match="is too short to test a model on"):
-            held_out(trace, 2, order_of("fcfs", {}), 1, Context())
+            held_out(trace, on_servers(2), order_of("fcfs", {}), 1, Context())
 
 
 def test_a_log_is_held_out_with_the_intervals_of_its_resamples() -> None:
     trace = loynes.read_trace(MONTH)
-    held = held_out(trace, 10, order_of("fcfs", {}), 1, Context())
+    held = held_out(trace, on_servers(10), order_of("fcfs", {}), 1, Context())
     found = loynes.evaluate(trace, servers=10, resamples=RESAMPLES, confidence=CONFIDENCE)
     assert held.targets["mean wait"] == found.overall.wait.mean
     assert held.targets["p95 of waits"] == found.overall.wait.p95

@@ -51,5 +51,5 @@ def test_what_is_refused() -> None:
         loynes.evaluate(log(), resources=UNITS, servers=3)
     with pytest.raises(UsageError, match="vary 'servers': must be one of cpu, gpu, scale"):
         loynes.plan(log(), resources=UNITS, slo="mean(wait) <= 1")
-    with pytest.raises(UsageError, match="max-need: is for servers of one kind"):
+    with pytest.raises(UsageError, match="max-need 2: say --max-need-of, one of cpu, gpu"):
         loynes.evaluate(log(), resources=UNITS, max_need=2)

@@ -29,7 +29,7 @@ from loynes.kernels.events.recorded import (
     observe,
 )
 from loynes.questions.answering.objectives import Objective, objectives_of
-from loynes.questions.answering.resampling import LogRunner, Outcome, _remarks
+from loynes.questions.answering.resampling import LogRunner, Outcome, _remarks, least_units
 from loynes.questions.plan_log import PlanLog, Search, more_log
 from loynes.results.records.log_plan import TriedValue
 from loynes.traces.changes import Changes, changed
@@ -336,16 +336,19 @@ class Promises:
 
     days = SimpleNamespace(length=30)
     recorded = None
-    kinds = ("servers",)
+    sizes = ("servers",)
 
     def __init__(self, chance: Callable[[float, float], float], work: float = 58.8, largest: int = 3) -> None:
         self._chance, self._work, self._largest = chance, work, largest
 
     def case(self, **change: float) -> SimpleNamespace:
-        return SimpleNamespace(units=(("servers", 10),), change=change)
+        return SimpleNamespace(units={"servers": 10}, change=change)
 
     def offered(self, name: str = "") -> tuple[float, float, int]:
         return self._work, 10.0, self._largest
+
+    def least(self, name: str, full: float) -> tuple[int, str]:
+        return least_units(*self.offered(name), full)
 
     def run(
         self, case: SimpleNamespace, context: Context, exceeds: tuple[float, ...], percentiles: tuple[float, ...]

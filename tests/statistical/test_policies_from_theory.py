@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.integrate import quad
+from scipy.optimize import brentq
 from scipy.sparse.linalg import spsolve
 from scipy.stats import binom
 
 import loynes
 from loynes.estimate import half_width
+from loynes.execution.context import Context
 from loynes.kernels.cpu.engine import CpuEngine
 from loynes.kernels.events.engine import ReplicaRecord, run_replicas
 from loynes.kernels.events.loop import ENDED, WAIT
 from loynes.kernels.events.policies.msr import Turns
 from loynes.kernels.events.schedules import best_schedules, schedules_for, single_schedule
+from loynes.questions.answering.advising import falls_behind
 from loynes.questions.answering.events import event_task
 from loynes.questions.answering.orders import order_of
 from support import SURE
@@ -210,3 +214,52 @@ def test_balanced_splitting_is_queues_of_their_own() -> None:
     width = half_width(waits, SURE)
     assert width < 0.1 * exact
     assert abs(waits.mean() - exact) < width
+
+
+def smallest_first_limit(servers: int, big: float) -> float:
+    """What least-servers-first carries of jobs that need one server or, a share of them, all; services of mean 1.
+
+    Small jobs always go first, so a big one starts when nobody is left. With big ones always waiting, a cycle is a big
+    job and then the time until the small ones are gone that have come in the meantime, a geometric number, and during
+    that; from n to n - 1 it takes h(n) = (1 + small rate * h(n + 1)) / min(n, servers) in M/M/servers. The limit is the
+    rate at which as many big jobs come as there are cycles.
+    """
+
+    def cycle(rate: float) -> float:
+        small, most = rate * (1.0 - big), 2000
+        if small >= servers:
+            return math.inf
+        step = [1.0 / (servers - small)]
+        for n in range(most - 1, 0, -1):
+            step.append((1.0 + small * step[-1]) / min(n, servers))
+        until_gone = np.cumsum(step[::-1])
+        chance = small / (small + 1.0)
+        return 1.0 + float((1.0 - chance) * chance ** np.arange(1, most + 1) @ until_gone)
+
+    return float(brentq(lambda rate: rate * big * cycle(rate) - 1.0, 1e-6, (1.0 - 1e-9) * servers / (1.0 - big)))
+
+
+@pytest.mark.parametrize(("servers", "big"), [(4, 0.2), (3, 0.3)])
+@pytest.mark.parametrize("on_nodes", [False, True])
+def test_stability_is_judged_from_a_long_line_too(servers: int, big: float, on_nodes: bool) -> None:
+    """2% beyond a limit that is known a policy falls behind, 3% below it does not; on nodes as on servers."""
+    limit = smallest_first_limit(servers, big)
+    small: dict[str, Any] = {"need": {"unit": 1}} if on_nodes else {"need": 1}
+    large: dict[str, Any] = {"need": {"unit": 1}, "tasks": servers} if on_nodes else {"need": servers}
+    there = {"nodes": [{"count": servers, "has": {"unit": 1}}]} if on_nodes else {"servers": servers}
+    service = {"law": "exponential", "mean": 1.0}
+    classes = [small | {"probability": 1.0 - big, "service": service}, large | {"probability": big, "service": service}]
+    model, order = loynes.load(there | {"classes": classes}), order_of("least-servers-first", {})
+    found = [
+        falls_behind(model, order, share * limit, jobs=20_000, replicas=16, seed=1, context=Context("cpu"))
+        for share in (0.97, 1.02)
+    ]
+    assert found == [False, True]
+
+
+def test_advice_says_who_falls_behind() -> None:
+    model, limit = cluster(4, (1, 0.8, 1.0), (4, 0.2, 1.0)), smallest_first_limit(4, 0.2)
+    advice = loynes.advise(model, rate=1.015 * limit, policies=("least-servers-first",), jobs=20_000, replicas=16)
+    beyond = next(one for one in advice.choices if one.policy == "least-servers-first")
+    assert beyond.state == "unstable"
+    assert "unstable here" in beyond.caveat

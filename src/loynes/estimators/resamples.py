@@ -216,6 +216,11 @@ def measures(
         jobs_in_system=over_time(THERE, service=0.0),
         jobs_waiting=over_time(LINE, service=in_service),
         resources=kinds if len(kinds) > 1 else {},
+        fragmentation={
+            kind: over_time(BUSY + 2 * len(units) + k, most=float(count))
+            for k, (kind, count) in enumerate(units.items())
+            if state.time.shape[1] > BUSY + 2 * len(units)  # there are nodes
+        },
     )
     return Measures(waits(0), {name: waits(1 + k) for k, name in enumerate(groups) if there[1 + k]}, system)
 

@@ -75,10 +75,10 @@ class Quota(Record):
         return self.name or ", ".join(self.classes)
 
 
-def entry_name(model: Model, place: int) -> str:
-    """What an entry of [[nodes]] is called: its name, or the only one's, or its number."""
-    nodes = model.nodes or ()
-    return nodes[place].name or ("nodes" if len(nodes) == 1 else f"nodes[{place}]")
+def entry_names(nodes: tuple[Nodes, ...]) -> tuple[str, ...]:
+    """What entries of [[nodes]] are called: by their names, or the only one's, or their numbers."""
+    only = len(nodes) == 1
+    return tuple(one.name or ("nodes" if only else f"nodes[{place}]") for place, one in enumerate(nodes))
 
 
 def allowed(model: Model, job_class: JobClass) -> tuple[bool, ...]:

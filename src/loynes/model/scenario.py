@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Discriminator, Field, Strict, Tag, model_validator
 
 from loynes.model.fields import BY_RESOURCE, NUMBER, SHARE, Duration, DurationOrZero, NonNegative, Record, Whole
-from loynes.model.nodes import entry_name, fits_on
+from loynes.model.nodes import entry_names, fits_on
 from loynes.model.sizes import Amount, by_kind
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def _held(scenario: tuple[Change, ...]) -> list[tuple[float, list[Change]]]:
 def _check_nodes(model: Model) -> None:
     """The same where nodes are lost, each with all it has."""
     nodes, scenario = model.nodes or (), model.scenario or ()
-    names = tuple(entry_name(model, place) for place in range(len(nodes)))
+    names = entry_names(nodes)
     counts = tuple(one.count for one in nodes)
     for place, change in enumerate(scenario):
         where = f"scenario[{place}]"

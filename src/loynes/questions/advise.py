@@ -131,7 +131,7 @@ class Advise(Question):
         from dataclasses import replace
 
         from loynes.estimators.events import paired_difference
-        from loynes.questions.answering.advising import caveat_of, piles_up
+        from loynes.questions.answering.advising import caveat_of, falls_behind, piles_up
         from loynes.questions.answering.events import BURNED_IN, event_task, run_until, simulation_of, unended_jobs
         from loynes.questions.answering.judging import judged
 
@@ -147,6 +147,12 @@ class Advise(Question):
             raise Stopped
         unended = unended_jobs(replicas, order)
         unstable = "unstable here: work piles up" if piles_up(model, replicas, burn_in + self.jobs) else ""
+        known = order.policy == "fcfs" and model.pooled is model  # its limit is computed
+        if not unstable and not known:
+            behind = falls_behind(
+                model, order, rate, jobs=self.jobs, replicas=self.replicas, seed=self.seed, context=context
+            )
+            unstable = "unstable here: it falls behind once the line is long" if behind else ""
         try:
             result = simulation_of(
                 model,

@@ -38,7 +38,7 @@ class AdviseLog(OnResamples):
         from loynes.questions.answering.resampling import LogRunner, cases_result
 
         runner = LogRunner(self, context)
-        orders = orders_for(self.policies, numbers_of(self), 1.0, max(len(self.resources), 1))
+        orders = orders_for(self.policies, numbers_of(self), 1.0, len(runner.case().units), users=bool(self.user_limit))
         cases = [(one.policy, {"policy": one.policy}, runner.case(policy=one.rule)) for one in orders]
         found = cases_result(LogAdvice, runner, cases, context, caveats={})
         first, *others = found.cases

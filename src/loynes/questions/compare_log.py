@@ -12,15 +12,16 @@ from loynes.execution.context import Context
 from loynes.questions.asking.options import Option, names_of
 from loynes.questions.asking.resampled import OnResamples
 from loynes.results.records.log_cases import LogComparison
+from loynes.results.records.replay import cluster_notes
 from loynes.traces.changes import Changes
 
 
 class CompareLog(OnResamples):
     """Jobs like those of a log under several policies, or with and without a change: differences with intervals.
 
-    With `policies` the first is what the others are compared with. Without, the log as it is stands beside the log with
-    the changes: `scale`, `max_need`, `without`, `run_times`, `limits`, `to_night`. All run on the same resamples, so
-    that differences are known better than the waits themselves.
+    With `policies` the first is what the others are compared with. Without, the log as it is stands beside the log
+    with the changes: `scale`, `max_need`, `without`, `run_times`, `limits`, `to_night`, `user_limit`. All run on
+    the same resamples, so that differences are known better than the waits themselves.
     """
 
     command: ClassVar[str] = "compare-log"
@@ -40,16 +41,17 @@ class CompareLog(OnResamples):
     def answer(self, context: Context) -> LogComparison:
         from loynes.questions.answering.resampling import LogRunner, cases_result
 
-        if not self.policies and self.changes == Changes():
+        if not self.policies and self.changes == Changes() and not self.user_limit:
             raise UsageError(
                 "what to compare with? Give --policies, or a change: --scale, --max-need, --without, --run-times, "
-                "--limits, --to-night"
+                "--limits, --to-night, --user-limit"
             )
         runner = LogRunner(self, context)
         if self.policies:
             cases = [(str(one), {"policy": str(one)}, runner.case(policy=one)) for one in self.policies]
         else:
             own = runner.case()
-            changes = ", ".join(self.changes.texts)
-            cases = [("as it is", {}, replace(own, changes=Changes())), (changes, {"changes": changes}, own)]
+            changes = ", ".join([*self.changes.texts, *cluster_notes(own.cluster.limits_in_words)])
+            before = replace(own, changes=Changes(), cluster=replace(own.cluster, limits=None))
+            cases = [("as it is", {}, before), (changes, {"changes": changes}, own)]
         return cases_result(LogComparison, runner, cases, context)

@@ -18,14 +18,15 @@ from loynes.execution.deadline import Deadline
 from loynes.execution.steps import Steps
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask
-from loynes.questions.asking.logs import AboutLog
+from loynes.questions.asking.logs import LogOnCluster
 from loynes.questions.asking.options import Option
 from loynes.results.records.fitted import Candidate, FittedArrivals, FittedModel
 from loynes.traces.burstiness import burstiness
 from loynes.traces.trace import Trace
 
 if TYPE_CHECKING:
-    from loynes.questions.answering.candidates import Fitted, HeldOut
+    from loynes.questions.answering.candidates import Fitted, HeldOut, Made
+    from loynes.questions.answering.log_cluster import Cluster
     from loynes.questions.answering.orders import Order
 
 MOST_CLASSES = 12
@@ -41,27 +42,29 @@ Process = Literal[
 ]
 
 
-class Fit(AboutLog):
+class Fit(LogOnCluster):
     """Make a model of a recorded workload, and test it on weeks of the log that it has not seen.
 
-    `trace` is a job log, or what `read_trace` reads. Needs become at most so many `classes`. Run times: `empirical`,
-    the recorded ones; `fit`, a phase-type law of their mean and coefficient of variation; `exponential`; `lognormal`.
-    Arrivals, from simple to rich: `poisson`; `renewal` (recorded gaps, independent); `batch` (jobs submitted at one
-    instant); `mmpp` (two phases) and `mmpp4` (four, of two time scales); `periodic` (hours of the week, each with its
-    mix of classes); `sessions` (runs of like jobs); `phases4` and `phases8` (hidden phases in which every need and
-    length of jobs has a rate of its own); or `trace` (the recorded gaps in their order). `auto` takes the first that
-    passes the test: fitted to every other week, its mean wait, 95th percentile, utilization and dispersion of daily
-    counts lie in the intervals that the other weeks leave, and those of the whole log, too. Where none passes,
-    `accepted` is false: take the log itself in place of a model. Waits, of models and of the log's replay, are those
-    under the log's `policy`, as `simulate` takes one, with `window`, `threshold`, `option`, and `inflation` in place of
-    requested times: auto is fcfs or easy, whichever is nearer to the waits that the log recorded. Without `compare`
-    nothing is tested.
+    `trace` is a job log, or what `read_trace` reads. Needs become at most so many `classes`; with `resources`, or on
+    `nodes` of which each `has` so much, or the `nodes_of` a model file, like jobs are put together, as tasks. Run
+    times: `empirical`, the recorded ones; `fit`, a phase-type law of their mean and coefficient of variation;
+    `exponential`; `lognormal`. Arrivals, from simple to rich: `poisson`; `renewal` (recorded gaps, independent);
+    `batch` (jobs submitted at one instant); `mmpp` (two phases) and `mmpp4` (four, of two time scales); `periodic`
+    (hours of the week, each with its mix of classes); `sessions` (runs of like jobs); `phases4` and `phases8`
+    (hidden phases in which every need and length of jobs has a rate of its own); or `trace` (the recorded gaps in
+    their order). `auto` takes the first that passes the test: fitted to every other week, its mean wait, 95th
+    percentile, utilization and dispersion of daily counts lie in the intervals that the other weeks leave, and
+    those of the whole log, too. Where none passes, `accepted` is false: take the log itself in place of a model.
+    Waits, of models and of the log's replay, are those under the log's `policy`, as `simulate` takes one, with
+    `window`, `threshold`, `option`, and `inflation` in place of requested times: auto is fcfs or easy, whichever
+    is nearer to the waits that the log recorded. Without `compare` nothing is tested.
     """
 
     command: ClassVar[str] = "fit"
     examples: ClassVar[tuple[str, ...]] = (
         "loynes fit log.swf.gz -o model.toml",
         "loynes fit log.swf.gz --policy easy -o model.toml",
+        "loynes fit jobs.sacct --nodes 16 --has cpu=64,gpu=4 -o model.toml",
         "loynes fit jobs.csv --servers 64 --column need=cores --law fit --arrivals mmpp -o model.toml",
     )
 
@@ -105,32 +108,32 @@ class Fit(AboutLog):
     seed: options.Seed = 1
 
     def answer(self, context: Context) -> FittedModel:
-        from loynes.questions.answering.candidates import fitted_to, refitted_wait
+        from loynes.questions.answering.candidates import Made, fitted_to, refitted_wait
 
         # One model at least is tried, whatever time it takes, unless somebody asks to stop.
         deadline, context = context.deadline, context.unhurried()
         context.progress(0.0, "reading")
-        jobs, servers = self._jobs()
+        jobs, cluster = self._jobs()
         measured = burstiness(jobs)
         fallback = measured.kind if self.arrivals == "auto" else self.arrivals
         describe = {
             "name": Path(jobs.source).stem.removesuffix(".swf"),
             "description": f"fitted to {jobs.jobs} jobs of {Path(jobs.source).name}; times in seconds",
         }
-        self_made = (servers, self.classes, self.law, describe)
-        order = self._order(jobs, servers)
+        made = Made(cluster, self.classes, self.law, describe)
+        order = self._order(jobs, cluster)
         candidates: tuple[Candidate, ...] = ()
         why, modelled, doubt = "not asked for", None, None
         if self.compare:
-            candidates, why = self._tried(jobs, self_made, order, deadline, context)
+            candidates, why = self._tried(jobs, made, order, deadline, context)
         process = _chosen(candidates, fallback)
-        fitted = fitted_to(jobs, process, *self_made)
+        fitted = fitted_to(jobs, process, made)
         if self.compare:
-            modelled, unstable = self._modelled(jobs, fitted, order)
+            modelled, unstable = self._modelled(jobs, fitted, order, made)
             why = unstable or why
             if modelled is not None and candidates:
                 doubt = refitted_wait(
-                    jobs, process, self_made, order, modelled[ALL_JOBS], self.confidence, self.seed, deadline
+                    jobs, process, made, order, modelled[ALL_JOBS], self.confidence, self.seed, deadline
                 )  # fmt: skip
         accepted = any(one.accepted for one in candidates) if self.compare else None
         return FittedModel(
@@ -144,7 +147,7 @@ class Fit(AboutLog):
             inflation=order.inflation,
             accepted=accepted,
             candidates=candidates,
-            replayed=self._replayed(jobs, fitted, servers, order),
+            replayed=self._replayed(jobs, fitted, cluster, order),
             modelled=modelled,
             doubt=doubt,
             why=why,
@@ -152,10 +155,16 @@ class Fit(AboutLog):
             seed=self.seed,
         )
 
-    def _jobs(self) -> tuple[Trace, int]:
-        recorded = self.recorded()
-        servers = self.servers_of(recorded)
-        jobs = recorded.fitting(servers)
+    def _jobs(self) -> tuple[Trace, Cluster]:
+        """The jobs that fit what there is, whose needs are of what is used most; and what there is."""
+        from loynes.questions.answering.log_cluster import by_scarce, cluster_of, fitting, recorded_on
+        from loynes.questions.answering.log_nodes import asked_nodes
+
+        nodes = asked_nodes(self)
+        recorded = recorded_on(self, nodes)
+        cluster = cluster_of(self, recorded, nodes)
+        jobs = fitting(recorded, cluster).jobs
+        jobs = by_scarce(jobs, cluster.units) if cluster.kinds else jobs
         if jobs.jobs and not jobs.span > 0:
             raise TraceError(
                 f"{recorded.source}: all its jobs were submitted at the same time: there are no arrivals to fit"
@@ -164,20 +173,21 @@ class Fit(AboutLog):
             raise TraceError(
                 f"{recorded.source}: {jobs.jobs} jobs are too few for a model; it takes at least {LEAST_JOBS}"
             )
-        return jobs, servers
+        return jobs, cluster
 
-    def _order(self, jobs: Trace, servers: int) -> Order:
+    def _order(self, jobs: Trace, cluster: Cluster) -> Order:
         from loynes.questions.answering.candidates import inflation_of, log_policy
         from loynes.questions.answering.orders import order_of
 
         numbers = {"window": self.window, "threshold": self.threshold, "option": self.option}
-        policy = log_policy(jobs, servers) if self.policy == AUTO else self.policy
+        policy = log_policy(jobs, cluster) if self.policy == AUTO else self.policy
         order = order_of(policy, numbers, 1.0 if self.inflation is None else self.inflation)
+        cluster.check(order)
         guessed = order.rule.believes_run_times and self.inflation is None
         return replace(order, inflation=inflation_of(jobs)) if guessed else order
 
     def _tried(
-        self, jobs: Trace, self_made: tuple[Any, ...], order: Order, deadline: Deadline, context: Context
+        self, jobs: Trace, made: Made, order: Order, deadline: Deadline, context: Context
     ) -> tuple[tuple[Candidate, ...], str]:
         """Candidates until one is accepted, and why there are none."""
         from loynes.questions.answering.candidates import NAMES, held_out
@@ -188,8 +198,8 @@ class Fit(AboutLog):
             names = NAMES if self.arrivals == "auto" else (self.arrivals,)
             steps = Steps(context)
             part, believed = steps.next(1.0, 2.0 + 2 * len(names)), self.inflation
-            halves = held_out(second, self_made[0], order, self.seed, part, believed)
-            whole = held_out(jobs, self_made[0], order, self.seed, steps.next(2.0, 2.0 * len(names)), believed)
+            halves = held_out(second, made.cluster, order, self.seed, part, believed)
+            whole = held_out(jobs, made.cluster, order, self.seed, steps.next(2.0, 2.0 * len(names)), believed)
         except TraceError:
             return (), SHORT
         tried: list[Candidate] = []
@@ -201,47 +211,50 @@ class Fit(AboutLog):
                 continue
             context.deadline.check()
             steps.next(1.0, len(names) - number - 1).progress(0.0, f"trying {name}")
-            tried.append(self._candidate(name, first, jobs, self_made, halves, whole))
+            tried.append(self._candidate(name, first, jobs, made, halves, whole))
             if tried[-1].accepted:
                 break
         return tuple(tried), ""
 
     def _candidate(
-        self, name: str, first: Trace, jobs: Trace, self_made: tuple[Any, ...], halves: HeldOut, whole: HeldOut
+        self, name: str, first: Trace, jobs: Trace, made: Made, halves: HeldOut, whole: HeldOut
     ) -> Candidate:
         from loynes.questions.answering.candidates import fitted_to
 
         try:
-            checks = halves.check(fitted_to(first, name, *self_made).model, self.seed)
-            again = whole.check(fitted_to(jobs, name, *self_made).model, self.seed)
+            checks = halves.check(fitted_to(first, name, made).model, self.seed)
+            again = whole.check(fitted_to(jobs, name, made).model, self.seed)
         except LoynesError as error:
             return Candidate(name, why=str(error).removeprefix(f"{jobs.source}: "))
         return Candidate(name, checks, again)
 
-    def _replayed(self, jobs: Trace, fitted: Fitted, servers: int, order: Order) -> dict[str, Estimate]:
+    def _replayed(self, jobs: Trace, fitted: Fitted, cluster: Cluster, order: Order) -> dict[str, Estimate]:
         """Mean waits of the log itself, with intervals from resamples, or from its stretches where it is short."""
         from loynes.questions.answering.candidates import replayed_waits
 
         names = [c.label for c in fitted.model.classes]
         try:
             if self.compare:
-                return replayed_waits(jobs, fitted, servers, order, self.confidence, self.seed, self.inflation)
+                return replayed_waits(jobs, fitted, cluster, order, self.confidence, self.seed, self.inflation)
         except TraceError:
             pass
         from loynes.questions.answering.candidates import waits_under
 
-        wait = waits_under(jobs, servers, order, self.inflation)
+        wait = waits_under(jobs, cluster, order, self.inflation)
         classes = {name: _log_mean(wait[fitted.group == k], self.confidence) for k, name in enumerate(names)}
         return {ALL_JOBS: _log_mean(wait, self.confidence)} | classes
 
-    def _modelled(self, jobs: Trace, fitted: Fitted, order: Order) -> tuple[dict[str, Estimate] | None, str]:
+    def _modelled(
+        self, jobs: Trace, fitted: Fitted, order: Order, made: Made
+    ) -> tuple[dict[str, Estimate] | None, str]:
         """Mean waits of the model over as long a time, or why there are none."""
-        from loynes.questions.answering.candidates import FULL, simulated_waits
+        from loynes.questions.answering.candidates import FULL, scarce_place, simulated_waits
 
-        work = jobs.work / jobs.span
-        if work >= FULL * fitted.model.servers:
-            return None, f"unstable: work for {work:.6g} of {fitted.model.servers} servers"
-        return simulated_waits(jobs, fitted.model, order, self.confidence, self.seed), ""
+        work, place = jobs.work / jobs.span, scarce_place(jobs, made.cluster)
+        there = fitted.model.units[place]
+        if work >= FULL * there:
+            return None, f"unstable: work for {work:.6g} of {there} {jobs.unit if made.cluster.kinds else 'servers'}"
+        return simulated_waits(jobs, fitted.model, order, self.confidence, self.seed, place), ""
 
 
 def _chosen(candidates: tuple[Candidate, ...], fallback: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -43,10 +42,10 @@ MOST_LOG = 100.0
 class PlanLog(OnResamples):
     """The smallest cluster that meets service objectives for jobs like those of a log, with which probability.
 
-    The probability is about the log: had it been recorded at another time, or longer, another size might have come out.
-    It is estimated from resamples (docs/logs.md), and it is at least so high where there are several objectives.
-    `vary` is "servers", one of the resources, or "scale": how many times the jobs the cluster can take, in twentieths,
-    found to a `resolution` (1% of it).
+    The probability is about the log: had it been recorded at another time, or longer, another size might have come
+    out. It is estimated from resamples (docs/logs.md), and it is at least so high where there are several
+    objectives. `vary` is "servers", one of the resources, "nodes" ("nodes.NAME" of several entries), or "scale":
+    how many times the jobs the cluster can take, in twentieths, found to a `resolution` (1% of it).
     """
 
     command: ClassVar[str] = "plan-log"
@@ -54,7 +53,7 @@ class PlanLog(OnResamples):
     examples: ClassVar[tuple[str, ...]] = ("loynes plan log.swf.gz --policy easy --slo 'p95(wait) <= 14400'",)
 
     slo: options.Searched = ()
-    vary: Annotated[str, Option("What may change.", "servers|scale|RESOURCE")] = "servers"
+    vary: Annotated[str, Option("What may change.", "servers|nodes|scale|RESOURCE")] = "servers"
     most: Annotated[float | None, Field(gt=0), Option("Where to give up.", default="16 times the least possible")] = (
         None
     )
@@ -145,22 +144,19 @@ class Search:
         self.resolution = (self.question.resolution or RESOLUTION) if self.question.vary == "scale" else 0.0
         self._exceeds = tuple(sorted({x for one in self.objectives for x in one.exceeds}))
         question, runner = self.question, self.runner
-        possible = (*runner.kinds, "scale")
+        possible = (*runner.sizes, "scale")
         if question.vary not in possible:
             raise UsageError(f"vary {question.vary!r}: must be one of {', '.join(possible)}")
-        work, span, largest = runner.offered("" if question.vary == "scale" else question.vary)
         if question.vary != "scale":
-            least = max(largest, math.ceil(work / span / FULL), 1)
+            least, why = runner.least(question.vary, FULL)
             last = int(question.most or MOST_TIMES * least)
             if last < least:
-                raise UsageError(
-                    f"most {last}: at least {least} {question.vary} are needed (a job needs {largest}, "
-                    f"{work / span:.6g} are busy on average)"
-                )
+                raise UsageError(f"most {last}: at least {least} {question.vary} are needed ({why})")
             self._value, self._last = lambda k: float(least + k), last - least
             self._stride = max(1, least // 16)
         else:
-            shares = [runner.offered(name)[0] / span / count for name, count in runner.case().units]
+            offered = [(runner.offered(name), count) for name, count in runner.case().units.items()]
+            shares = [work / span / count for (work, span, _), count in offered]
             most = min(question.most or MOST_COPIES, MOST_COPIES, FULL * question.scale / max(shares))
             steps = int(most / SCALE_STEP)
             if steps < 1:

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from pydantic import Field
-
-from loynes.errors import UsageError
 from loynes.execution.context import Context
-from loynes.model.sizes import MOST_SERVERS
 from loynes.questions.asking.ask import Ask
-from loynes.questions.asking.logs import HasOption, NodesOfOption, NodesOption, PlacementOption
 from loynes.questions.asking.replayed import ReplayedLog
 from loynes.results.records.replay import Replay
-
-if TYPE_CHECKING:
-    from loynes.questions.answering.replaying import Replayer
 
 WINDOWS = 24
 
@@ -23,17 +15,18 @@ WINDOWS = 24
 class AskReplay(ReplayedLog):
     """Run a recorded workload: first come, first served by the recurrence, or event by event under another policy.
 
-    `trace` is a job log, or what `read_trace` reads. `servers` is by default what the log's header says; jobs that need
-    more are skipped and counted. With `resources`, such as {"cpu": 640, "gpu": 64}, jobs need what the log says of
-    each, and start when there is enough of all. With `nodes` of which each `has` so much, or the `nodes_of` a
+    `trace` is a job log, or what `read_trace` reads. `servers` is by default what the log's header says; jobs that
+    need more are skipped and counted. With `resources`, such as {"cpu": 640, "gpu": 64}, jobs need what the log says
+    of each, and start when there is enough of all. With `nodes` of which each `has` so much, or the `nodes_of` a
     model file, a job is tasks that each run on one node: one for every node that the log says it had, or else as few
-    as fit; `placement` says which node a task takes. `classes` names a label of the trace to group jobs by, instead of
-    their need. `windows` is how many equal windows of time the series has (24). Time averages are over the time from
-    the first submission to the last end. Policies are those of `simulate`; those that believe in run times believe in
-    the requested ones where the log has them, and else in the true ones; or in `inflation` times the true ones, in what
-    they `predict`, or in guesses that are too long at random (`overestimate`). What-ifs change the jobs: `scale`,
-    `max_need` and what becomes of `larger` jobs, `without`, `run_times`, `limits`, `kill_at_limit`, `to_night`; or take
-    servers away for a time, `outages`.
+    as fit; `placement` says which node a task takes. No user holds more than `user_limit` at once, where that is
+    given: 64, or {"gpu": 8}; and `user_borrow` beyond it while others leave it of theirs. `classes` names a label of
+    the trace to group jobs by, instead of their need. `windows` is how many equal windows of time the series has
+    (24). Time averages are over the time from the first submission to the last end. Policies are those of `simulate`;
+    those that believe in run times believe in the requested ones where the log has them, and else in the true ones;
+    or in `inflation` times the true ones, in what they `predict`, or in guesses that are too long at random
+    (`overestimate`). What-ifs change the jobs: `scale`, `max_need` and what becomes of `larger` jobs, `without`,
+    `run_times`, `limits`, `kill_at_limit`, `to_night`; or take servers away for a time, `outages`.
     """
 
     command: ClassVar[str] = "replay"
@@ -45,38 +38,15 @@ class AskReplay(ReplayedLog):
         "loynes replay jobs.csv --servers 64 --column submit=arrival_time --column need=cores -o jobs.parquet",
     )
 
-    nodes: NodesOption = None
-    has: HasOption = Field(default_factory=dict)
-    nodes_of: NodesOfOption = None
-    placement: PlacementOption = None
-
     def answer(self, context: Context) -> Replay:
         context.progress(0.0, "reading")
         # Compiled code is loaded only now: a file that cannot be read is refused at once.
-        from loynes.questions.answering.log_nodes import asked_nodes
         from loynes.questions.answering.replaying import Replayer
 
-        nodes = asked_nodes(self.nodes, self.has, self.nodes_of, self.placement)
-        if nodes is not None and (self.resources or self.servers is not None or self.unit is not None):
-            raise UsageError("nodes: say what there is; servers, unit and resources are for a cluster without them")
-        replayer = Replayer(self, () if nodes is None else nodes.kinds)
+        replayer = Replayer(self)
         order = replayer.order(self.policy)
         context.progress(0.5, f"{replayer.log.jobs} jobs")
-        if nodes is None:
-            return replayer.run(order, servers_of(self, replayer), self.windows or WINDOWS)
-        if len(nodes.kinds) > 1 and order.rule.identical_servers_only:
-            raise UsageError(f"policy {order.policy!r}: is for identical servers")
-        return replayer.run_on_nodes(order, nodes, self.windows or WINDOWS)
-
-
-def servers_of(question: ReplayedLog, replayer: Replayer) -> int:
-    """How many there are; of resources, each has its own number."""
-    if question.resources:
-        return 0
-    servers = question.servers_of(replayer.log)
-    if not 1 <= servers <= MOST_SERVERS:
-        raise UsageError(f"servers {servers}: must be between 1 and {MOST_SERVERS}")
-    return servers
+        return replayer.run(order, replayer.cluster(), self.windows or WINDOWS)
 
 
 replay = Ask(AskReplay, Replay)

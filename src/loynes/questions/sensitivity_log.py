@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
@@ -142,13 +143,13 @@ class SensitivityLog(OnResamples):
             if not runner.typed and runner.widest(name) < own.servers:
                 words = (f"one more server for every job of {name}", "")
                 changes.append(Change("need", f"need of {name}", name, "+1", *words, own, wider, 1.0, None))
-        more = max(1, round(SERVER_SHARE * own.servers))
-        words = ("one more server", "")
-        changes.append(
-            Change("servers", "servers", "", "+1", *words, own, own.on(own.servers + more), 1.0 / more, None)
-        )
-        if own.servers - more >= runner.offered()[2]:
-            words = ("one server fewer", "")
-            low = own.on(own.servers - more)
-            changes.append(Change("servers", "servers", "", "-1", *words, own, low, 1.0 / more, None))
+        size, one = runner.sizes[0], "server" if own.cluster.nodes is None else "node"
+        there = own.cluster.size(size)
+        more = max(1, round(SERVER_SHARE * there))
+        words = (f"one more {one}", "")
+        changes.append(Change("servers", f"{one}s", "", "+1", *words, own, own.on(there + more), 1.0 / more, None))
+        if there - more >= runner.least(size, math.inf)[0]:
+            words = (f"one {one} fewer", "")
+            low = own.on(there - more)
+            changes.append(Change("servers", f"{one}s", "", "-1", *words, own, low, 1.0 / more, None))
         return changes

@@ -14,7 +14,7 @@ from loynes.questions.asking.options import Option, axes_of
 from loynes.questions.asking.resampled import OnResamples
 from loynes.results.records.log_cases import LogSweep
 
-# What may be varied besides servers, or resources; names are those of the options.
+# What may be varied besides servers, nodes, or resources; names are those of the options.
 AXES = ("policy", "scale", "max_need", "run_times", "limits")
 MOST_CASES = 1000
 
@@ -22,7 +22,8 @@ MOST_CASES = 1000
 class SweepLog(OnResamples):
     """Jobs like those of a log in all combinations of the values that are varied, on the same resamples.
 
-    `vary` takes servers, policy, scale, max_need, run_times and limits: {"servers": [96, 104], "policy": ["easy"]}.
+    `vary` takes servers (or nodes, or resources), policy, scale, max_need, run_times and limits: {"servers": [96,
+    104], "policy": ["easy"]}.
     The first combination is what the others are compared with.
     """
 
@@ -39,22 +40,24 @@ class SweepLog(OnResamples):
     def answer(self, context: Context) -> LogSweep:
         from loynes.questions.answering.resampling import LogRunner, cases_result
 
-        possible = (*(self.resources or ("servers",)), *AXES)
-        for name in self.vary:
-            if name not in possible:
-                raise UsageError(f"vary {name!r}: of a log, must be one of {', '.join(possible)}")
         if not self.vary:
             raise UsageError("nothing to sweep: give something to vary, such as servers=96:128:8")
         if (count := math.prod(len(values) for values in self.vary.values())) > MOST_CASES:
             raise UsageError(f"{count} cases: at most {MOST_CASES}")
+        runner = LogRunner(self, context)
+        possible = (*runner.sizes, *AXES)
+        for name in self.vary:
+            if name not in possible:
+                raise UsageError(f"vary {name!r}: of a log, must be one of {', '.join(possible)}")
         axes = {name: [self._checked(name, value) for value in values] for name, values in self.vary.items()}
         configs = [dict(zip(axes, chosen, strict=True)) for chosen in itertools.product(*axes.values())]
-        runner = LogRunner(self, context)
         cases = [(_name(config), config, runner.case(**config)) for config in configs]
         return cases_result(LogSweep, runner, cases, context)
 
     def _checked(self, name: str, value: Any) -> Any:
         """A value that is varied has the range of the option of that name."""
+        if name.startswith("nodes"):
+            return type(self).of(self.trace, nodes=value, has=self.has or {"cpu": 1}).nodes
         if name in self.resources:
             return type(self).of(self.trace, resources=self.resources | {name: value}).resources[name]
         checked = getattr(type(self).of(self.trace, **{name: value}), name)

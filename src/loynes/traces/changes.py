@@ -14,6 +14,7 @@ from loynes.arrays import Ints
 from loynes.errors import TraceError, UsageError
 from loynes.traces.resampling import DAY, HOUR
 from loynes.traces.trace import Trace, rows_of
+from loynes.traces.units import unit_named
 
 NIGHT_BEGINS, NIGHT_ENDS = 20.0, 6.0  # o'clock
 
@@ -35,6 +36,7 @@ class Changes:
     wider: tuple[str, ...] = ()
     larger: str = "stretch"  # what becomes of jobs that need more than max_need: stretch, split, refuse
     kill_at_limit: bool = False  # jobs that run longer than was requested are ended then
+    need_of: str | None = None  # the resource that max_need counts, where there are several
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -42,7 +44,8 @@ class Changes:
         texts = [] if self.scale == 1.0 else [f"{self.scale:g} times as many jobs"]
         if self.max_need is not None:
             what = {"stretch": "", "split": ", larger ones in pieces", "refuse": ", larger ones refused"}[self.larger]
-            texts.append(f"no job on more than {self.max_need} servers{what}")
+            unit = unit_named(self.need_of or "servers")
+            texts.append(f"no job on more than {self.max_need} {unit}{what}")
         texts += [f"without {name}" for name in self.without]
         texts += [] if self.run_times == 1.0 else [f"run times times {self.run_times:g}"]
         texts += [] if self.limits == 1.0 else [f"requested times times {self.limits:g}"]
@@ -65,8 +68,9 @@ def changed(trace: Trace, changes: Changes, names: list[str], group: Ints) -> tu
         kept = ~(chosen & (np.cumsum(chosen) % every == 0))
         trace, group = rows_of(trace, kept), group[kept]
     if changes.max_need is not None and changes.larger != "stretch":
-        trace, group = _without_larger(trace, group, changes.max_need, changes.larger == "split")
-    service, need, requested = trace.service, trace.need, trace.requested
+        unit = unit_named(changes.need_of or "servers")
+        trace, group = _without_larger(trace, group, changes.max_need, changes.larger == "split", unit)
+    service, need, requested, demand = trace.service, trace.need, trace.requested, trace.demand
     for name, factor in changes.stretched:
         service = np.where(_chosen(trace, name, names, group), service * factor, service)
     for name in changes.wider:
@@ -75,7 +79,9 @@ def changed(trace: Trace, changes: Changes, names: list[str], group: Ints) -> tu
         service = service * changes.run_times
     if changes.max_need is not None:
         # The same work on fewer servers: as long as it takes if it speeds up in proportion.
+        need = np.maximum(need, 1)  # of several resources, a job may need none of one
         smaller = np.minimum(need, changes.max_need)
+        demand = _in_proportion(demand, need, smaller)
         service, need = service * (need / smaller), smaller
     if changes.limits != 1.0 or changes.kill_at_limit:
         if requested is None:
@@ -84,27 +90,35 @@ def changed(trace: Trace, changes: Changes, names: list[str], group: Ints) -> tu
         requested = requested * changes.limits
         service = np.fmin(service, requested)
     labels = trace.labels if requested is None else trace.labels | {"requested_time": requested}
-    trace = replace(trace, service=service, need=need, labels=labels)
+    trace = replace(trace, service=service, need=need, labels=labels, demand=demand)
     for name in changes.to_night:
         trace, group = _to_night(trace, _chosen(trace, name, names, group), group)
     return trace, group
 
 
-def _without_larger(trace: Trace, group: Ints, most: int, split: bool) -> tuple[Trace, Ints]:
+def _without_larger(trace: Trace, group: Ints, most: int, split: bool, unit: str) -> tuple[Trace, Ints]:
     """Jobs that need more are split into pieces that run as long, beside each other or not; or they are left out."""
     large = trace.need > most
     if not split:
         if large.all():
-            raise TraceError(f"{trace.source}: every one of its jobs needs more than {most} servers")
-        refused = {f"refused: needs more than {most} servers": int(large.sum())} if large.any() else {}
+            raise TraceError(f"{trace.source}: every one of its jobs needs more than {most} {unit}")
+        refused = {f"refused: needs more than {most} {unit}": int(large.sum())} if large.any() else {}
         return replace(rows_of(trace, ~large), skipped=trace.skipped | refused), group[~large]
-    pieces = -(-trace.need // most)
+    pieces = np.maximum(-(-trace.need // most), 1)
     index = np.repeat(np.arange(trace.jobs), pieces)
     last = np.zeros(len(index), np.bool_)
     last[np.cumsum(pieces) - 1] = True
     # All pieces are as large as they may be, but for the last, which has the rest.
     need = np.where(last, trace.need[index] - (pieces[index] - 1) * most, np.minimum(trace.need[index], most))
-    return replace(rows_of(trace, index), need=need), group[index]
+    whole = rows_of(trace, index)
+    return replace(whole, need=need, demand=_in_proportion(whole.demand, whole.need, need)), group[index]
+
+
+def _in_proportion(demand: dict[str, Ints], need: Ints, smaller: Ints) -> dict[str, Ints]:
+    """What jobs need of every resource once they need less of one: their part of it, rounded up."""
+    less = smaller < need
+    part = {name: -(-(units * smaller) // np.maximum(need, 1)) for name, units in demand.items()}
+    return {name: np.where(less, part[name], units) for name, units in demand.items()}
 
 
 def _chosen(trace: Trace, name: str, names: list[str], group: Ints) -> NDArray[np.bool_]:

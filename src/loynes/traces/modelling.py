@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +26,10 @@ LEAST_GAP = 1e-3
 LAWS = ("empirical", "fit", "exponential", "lognormal")
 
 
+# What is said of a class besides its jobs' probability and run times: its name, and what one of them needs.
+Described = Callable[[Ints], tuple[str, dict[str, Any]]]
+
+
 def class_tables(trace: Trace, most: int, law: str, lengths: int = 1) -> tuple[list[dict[str, Any]], Ints]:
     """Classes, and each job's: one a need while there are at most so many, else neighbouring needs together.
 
@@ -32,7 +37,20 @@ def class_tables(trace: Trace, most: int, law: str, lengths: int = 1) -> tuple[l
     several `lengths`, every need has as many classes, of equally many jobs each, from short to long ones.
     """
     values, code, counts = np.unique(trace.need, return_inverse=True, return_counts=True)
-    group = _groups(values, counts, most)[code]
+
+    def described(members: Ints) -> tuple[str, dict[str, Any]]:
+        need, service = trace.need[members], trace.service[members]
+        one = int(max(1, round(float(need @ service) / float(service.sum()))))
+        low, high = int(need.min()), int(need.max())
+        return (f"need-{low}" if low == high else f"need-{low}-{high}"), {"need": one}
+
+    return tables_of(trace, _groups(values, counts, most)[code], described, law, lengths)
+
+
+def tables_of(
+    trace: Trace, group: Ints, described: Described, law: str, lengths: int = 1
+) -> tuple[list[dict[str, Any]], Ints]:
+    """Classes of jobs that are grouped already, and each job's."""
     length = np.zeros(trace.jobs, np.int64)
     if lengths > 1:
         for g in range(int(group.max()) + 1):
@@ -43,17 +61,13 @@ def class_tables(trace: Trace, most: int, law: str, lengths: int = 1) -> tuple[l
     tables = []
     for g in range(int(group.max()) + 1):
         members = np.flatnonzero(group == g)
-        need, service = trace.need[members], trace.service[members]
-        one = int(max(1, round(float(need @ service) / float(service.sum()))))
-        low, high = int(need.min()), int(need.max())
+        name, what = described(members)
         which = f"-length-{length[members[0]] + 1}" if lengths > 1 else ""
-        table: dict[str, Any] = {
-            "name": (f"need-{low}" if low == high else f"need-{low}-{high}") + which,
-            "need": one,
-            "probability": len(members) / trace.jobs,
-            "service": law_table(service, law),
-        }
-        tables.append(table)
+        tables.append(
+            {"name": name + which}
+            | what
+            | {"probability": len(members) / trace.jobs, "service": law_table(trace.service[members], law)}
+        )
     return tables, group
 
 

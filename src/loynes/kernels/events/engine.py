@@ -199,6 +199,15 @@ def floor_for(
     return new_floor(CAPACITY, units, len(demand) if policy.by_class else 0, policy.timetable, extreme, layout, rules)
 
 
+def _with_announced(floor: Floor, policy: Policy, changes: Changes, layout: Layout | None) -> Floor:
+    """The floor, on which it is known beforehand when nodes will be away."""
+    if layout is None:
+        raise UsageError("maintenance can be announced of nodes only: say which of [[nodes]] will be away")
+    if policy.timetable:
+        raise UsageError(f"policy {policy.name!r}: it does not plan around announced maintenance")
+    return floor._replace(nodes=announce(floor.nodes, changes.announced))
+
+
 class _ArrivalSource:
     """A replica's jobs, a chunk at a time, in the time of the scenario."""
 
@@ -253,11 +262,7 @@ class _Replica:
             events.policy, np.asarray(table.units, np.int64), self._demand, events.layout, events.rules
         )
         if any(change.announced for change in events.changes.of_servers):
-            if events.layout is None:
-                raise UsageError("maintenance can be announced of nodes only: say which of [[nodes]] will be away")
-            if events.policy.timetable:
-                raise UsageError(f"policy {events.policy.name!r}: it does not plan around announced maintenance")
-            self._floor = self._floor._replace(nodes=announce(self._floor.nodes, events.changes.announced))
+            self._floor = _with_announced(self._floor, events.policy, events.changes, events.layout)
         while len(self._floor.jobs) <= 2 * table.servers:
             self._floor = larger(self._floor)
         self._arrivals = _ArrivalSource(events, replica)
@@ -451,6 +456,8 @@ def run_classes(
     if policy.prepare is not None:
         given = policy.given(recorded_mix(units, arrival, job_class, demand, service, option))
     floor = floor_for(policy, np.asarray(units, np.int64), demand, layout, rules)
+    if any(change.announced for change in lost):
+        floor = _with_announced(floor, policy, Changes(of_servers=lost), layout)
     # One more job, at the end of time, lets all others end.
     arrivals: Any = Arrivals(
         np.append(arrival, np.inf),

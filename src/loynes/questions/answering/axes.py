@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from loynes.errors import UnstableError, UsageError
 from loynes.execution.context import Context
 from loynes.model import Model, load
-from loynes.model.nodes import MOST_NODES, entry_name, fits_on
+from loynes.model.nodes import MOST_NODES, entry_names, fits_on
 from loynes.model.sizes import MOST_SERVERS, by_kind
 from loynes.questions.answering.limits import limit_of
 from loynes.questions.answering.orders import Order
@@ -106,7 +106,7 @@ def _whole(most: float, supported: int) -> int:
 def _of_nodes(model: Model, vary: str, rate: float | None, most: float | None) -> Axis:
     """How many nodes there are of an entry."""
     nodes = model.nodes or ()
-    possible = ["nodes"] if len(nodes) == 1 else [f"nodes.{entry_name(model, n)}" for n in range(len(nodes))]
+    possible = ["nodes"] if len(nodes) == 1 else [f"nodes.{name}" for name in entry_names(nodes)]
     if len(nodes) == 1 and vary == f"nodes.{nodes[0].name}":
         vary = "nodes"
     if vary not in possible:

@@ -22,11 +22,14 @@ from loynes.execution.context import Context
 from loynes.execution.deadline import Deadline
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import job_table
-from loynes.kernels.events.engine import Events, jobs_before, run_classes, run_jobs
+from loynes.kernels.events.engine import Events, jobs_before, run_classes
 from loynes.kernels.events.loop import KINDS, SPAN, Arrivals
 from loynes.kernels.events.recorded import WAIT, observe
 from loynes.model import Model, load
-from loynes.questions.answering.orders import Order
+from loynes.questions.answering.fitted_classes import classes_on, cluster_table
+from loynes.questions.answering.log_cluster import Cluster, fitting
+from loynes.questions.answering.nodes import layout_of
+from loynes.questions.answering.orders import Order, order_of
 from loynes.questions.answering.resampling import LogRunner
 from loynes.questions.evaluate_log import EvaluateLog
 from loynes.results.quantity import LOG_UNIT
@@ -37,6 +40,7 @@ from loynes.traces.phases import phases_table
 from loynes.traces.resampling import DAY, Days, choose_days, days_of, resample
 from loynes.traces.sessions import sessions_of
 from loynes.traces.trace import Trace, rows_of
+from loynes.traces.units import unit_named
 
 # Resamples of the second half, and replicas of a model, that a test takes.
 RESAMPLES = 60
@@ -79,16 +83,28 @@ class Fitted:
     group: Ints
 
 
-def fitted_to(trace: Trace, name: str, servers: int, classes: int, law: str, describe: dict[str, str]) -> Fitted:
+@dataclass(frozen=True)
+class Made:
+    """How a model of a log is made: what for, of how many classes at most, and with which laws of run times."""
+
+    cluster: Cluster
+    classes: int
+    law: str
+    describe: dict[str, str]
+
+
+def fitted_to(trace: Trace, name: str, made: Made) -> Fitted:
     """A candidate fitted to a log."""
-    finely = name in BY_LENGTH
-    tables, group = class_tables(trace, max(1, classes // 2) if finely else classes, law, LENGTHS if finely else 1)
+    most, lengths = (max(1, made.classes // 2), LENGTHS) if name in BY_LENGTH else (made.classes, 1)
+    if made.cluster.kinds:
+        tables, group = classes_on(fitting(trace, made.cluster), most, made.law, lengths)
+    else:
+        tables, group = class_tables(trace, most, made.law, lengths)
     arrivals = arrivals_named(name, trace, group)
     if "mix" in arrivals:  # which says the classes' probabilities, too
         tables = [{key: value for key, value in one.items() if key != "probability"} for one in tables]
-    return Fitted(
-        load(describe | {"time_unit": LOG_UNIT, "servers": servers, "arrivals": arrivals, "classes": tables}), group
-    )
+    what = {"time_unit": LOG_UNIT, "arrivals": arrivals, "classes": tables}
+    return Fitted(load(made.describe | what | cluster_table(made.cluster)), group)
 
 
 # The targets that are times.
@@ -100,15 +116,16 @@ class HeldOut:
     """The second half of a log: what a model must reproduce, with the intervals that it leaves."""
 
     trace: Trace
-    servers: int
+    cluster: Cluster
     order: Order
-    work: float  # servers that its jobs keep busy
+    work: float  # servers that its jobs keep busy, or units of the resource that is used most
     targets: dict[str, Estimate]
 
     def check(self, model: Model, seed: int) -> tuple[CheckedMetric, ...]:
         """Each quantity of the second half beside that of a model, simulated as long and as fast."""
-        rate = self.work / model.works[0]
-        if self.work >= FULL * self.servers:
+        place = scarce_place(self.trace, self.cluster)
+        rate = self.work / model.works[place]
+        if self.work >= FULL * model.units[place]:
             full = Estimate(np.inf, np.inf, np.inf)
             return tuple(
                 CheckedMetric(name, target, full, False, UNITS.get(name, "")) for name, target in self.targets.items()
@@ -123,8 +140,14 @@ class HeldOut:
         )
 
 
+def scarce_place(trace: Trace, cluster: Cluster) -> int:
+    """Which kind jobs' needs count: of several resources the one that is used most (`by_scarce`)."""
+    names = [unit_named(kind) for kind in cluster.kinds]
+    return names.index(trace.unit) if names else 0
+
+
 def held_out(
-    trace: Trace, servers: int, order: Order, seed: int, context: Context, believed: float | None = None
+    trace: Trace, cluster: Cluster, order: Order, seed: int, context: Context, believed: float | None = None
 ) -> HeldOut:
     """The targets of a log, by its own resamples; TraceError if it is too short for any.
 
@@ -132,10 +155,7 @@ def held_out(
     """
     if trace.jobs < 2 or not trace.span > 0:
         raise TraceError(f"{trace.source}: is too short to test a model on")
-    question = EvaluateLog.of(
-        trace, servers=servers, **_asked(order, believed), resamples=RESAMPLES, confidence=CONFIDENCE, seed=seed
-    )
-    runner = LogRunner(question, context)
+    runner = _runner(trace, cluster, order, believed, CONFIDENCE, seed, context)
     data = runner.measured(runner.run(runner.case(), context))[0]
     targets = {
         "mean wait": data.overall.wait.mean,
@@ -143,7 +163,7 @@ def held_out(
         "utilization": data.system.utilization,
         "dispersion of daily counts": _dispersion(runner.days, seed),
     }
-    return HeldOut(trace, servers, order, trace.work / trace.span, targets)
+    return HeldOut(trace, cluster, order, trace.work / trace.span, targets)
 
 
 def _dispersion(days: Days, seed: int) -> Estimate:
@@ -170,7 +190,8 @@ def _shown(model: Model, rate: float, order: Order, span: float, seed: int, repl
     """A log of a model's own jobs, run and looked at as the recorded one is."""
     jobs, times, sums = _run(model, rate, order, span, seed, replica)
     columns = observe(times, jobs.service, ())
-    busy = float(sums[0, KINDS] / sums[0, SPAN] / model.servers)
+    used = sums[0, KINDS : KINDS + 2 * len(model.units) : 2] / sums[0, SPAN] / np.array(model.units)
+    busy = float(used.max())
     counts = np.bincount((jobs.arrival // DAY).astype(np.int64), minlength=int(span // DAY))[: int(span // DAY)]
     return Shown(float(columns[WAIT]), float(columns[WAIT + 4]), busy, dispersion_of(counts.astype(np.float64)))
 
@@ -183,7 +204,7 @@ def _run(
     jobs = jobs_before(Events(table, seed, STREAM_STATIONARY, np.array([replica]), order.rule), replica, span)
     times, sums = run_classes(
         table.units, jobs.arrival, jobs.job_class, table.demand, jobs.service, order.inflation * jobs.service,
-        order.rule, order.option, np.array([0.0, span]),
+        order.rule, order.option, np.array([0.0, span]), layout_of(model),
     )  # fmt: skip
     return jobs, times, sums
 
@@ -193,17 +214,16 @@ def dispersion_of(counts: np.ndarray[Any, np.dtype[np.float64]]) -> float:
     return float(np.var(counts, ddof=1) / max(float(np.mean(counts)), 1e-9)) if len(counts) > 1 else 1.0
 
 
-def log_policy(trace: Trace, servers: int) -> str:
+def log_policy(trace: Trace, cluster: Cluster) -> str:
     """First come, first served, or EASY: whichever replay is nearer to the waits that the log recorded."""
     known = ~np.isnan(trace.wait)
     if not known.any():
         return "fcfs"
     recorded = float(trace.wait[known].mean())
-    guess = trace.service if trace.requested is None else np.fmax(trace.requested, trace.service)
     off = {}
     for name in ("fcfs", "easy"):
-        times, _ = run_jobs(np.array([servers]), trace.submit, trace.need[:, None], trace.service, name, guess=guess)
-        off[name] = abs(np.log1p(float(times[known, 0].mean())) - np.log1p(recorded))
+        wait = waits_under(trace, cluster, order_of(name, {}))
+        off[name] = abs(np.log1p(float(wait[known].mean())) - np.log1p(recorded))
     return min(off, key=lambda name: off[name])
 
 
@@ -223,21 +243,23 @@ def _asked(order: Order, believed: float | None) -> dict[str, Any]:
 
 
 def waits_under(
-    trace: Trace, servers: int, order: Order, believed: float | None = None
+    trace: Trace, cluster: Cluster, order: Order, believed: float | None = None
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
     """The wait of every job of a log under a policy, which believes in the requested times where there are some."""
     guess = trace.service if trace.requested is None else np.fmax(trace.requested, trace.service)
     guess = guess if believed is None else believed * trace.service
-    times, _ = run_jobs(
-        np.array([servers]), trace.submit, trace.need[:, None], trace.service, order.rule, order.option, guess
-    )
+    classes = fitting(trace, cluster).classes
+    times, _ = run_classes(
+        np.array(list(cluster.units.values())), trace.submit, classes.job_class, classes.demand, trace.service, guess,
+        order.rule, order.option, layout=classes.layout,
+    )  # fmt: skip
     return np.asarray(times[:, 0])
 
 
 def replayed_waits(
     trace: Trace,
     fitted: Fitted,
-    servers: int,
+    cluster: Cluster,
     order: Order,
     confidence: float,
     seed: int,
@@ -246,18 +268,28 @@ def replayed_waits(
     """Mean waits of a log by the model's classes, with the intervals of its resamples."""
     names = [c.label for c in fitted.model.classes]
     labelled = replace(trace, labels=trace.labels | {CLASS: np.array(names)[fitted.group]})
-    question = EvaluateLog.of(
-        labelled, servers=servers, **_asked(order, believed), resamples=RESAMPLES, confidence=confidence, seed=seed,
-        classes=CLASS,
-    )  # fmt: skip
-    runner = LogRunner(question, Context())
+    runner = _runner(labelled, cluster, order, believed, confidence, seed, Context(), CLASS)
     data = runner.measured(runner.run(runner.case(), Context()))[0]
     return {ALL_JOBS: data.overall.wait.mean} | {name: data.classes[name].wait.mean for name in names}
 
 
-def simulated_waits(trace: Trace, model: Model, order: Order, confidence: float, seed: int) -> dict[str, Estimate]:
-    """Mean waits of a model at the log's own load, over as long a time."""
-    rate = trace.work / trace.span / model.works[0]
+def _runner(
+    trace: Trace, cluster: Cluster, order: Order, believed: float | None, confidence: float, seed: int,
+    context: Context, classes: str | None = None,
+) -> LogRunner:  # fmt: skip
+    """Runs resamples of a log under its policy."""
+    question = EvaluateLog.of(
+        trace, **({} if cluster.kinds else {"servers": cluster.servers}), **_asked(order, believed),
+        resamples=RESAMPLES, confidence=confidence, seed=seed, classes=classes,
+    )  # fmt: skip
+    return LogRunner(question, context, cluster if cluster.kinds else None)
+
+
+def simulated_waits(
+    trace: Trace, model: Model, order: Order, confidence: float, seed: int, place: int = 0
+) -> dict[str, Estimate]:
+    """Mean waits of a model at the log's own load, of the kind at that place, over as long a time."""
+    rate = trace.work / trace.span / model.works[place]
     sums = np.zeros((REPLICAS, 1 + len(model.classes)))
     for replica in range(REPLICAS):
         jobs, times, _ = _run(model, rate, order, trace.span, seed, replica)
@@ -271,7 +303,7 @@ def simulated_waits(trace: Trace, model: Model, order: Order, confidence: float,
 def refitted_wait(
     trace: Trace,
     name: str,
-    made: tuple[Any, ...],
+    made: Made,
     order: Order,
     modelled: Estimate,
     confidence: float,
@@ -291,11 +323,12 @@ def refitted_wait(
         index, when = resample(days, trace.submit, session, seed, number)
         other = replace(rows_of(trace, index), submit=when - when[0])
         try:
-            model = fitted_to(other, name, *made).model
+            model = fitted_to(other, name, made).model
         except LoynesError:  # a resample may not show what the log shows
             continue
-        rate = other.work / other.span / model.works[0]
-        if rate * model.works[0] < FULL * model.servers:
+        place = scarce_place(trace, made.cluster)
+        rate = other.work / other.span / model.works[place]
+        if rate * model.works[place] < FULL * model.units[place]:
             values.append(
                 float(np.mean([_run(model, rate, order, other.span, seed, k)[1][:, 0].mean() for k in (0, 1)]))
             )

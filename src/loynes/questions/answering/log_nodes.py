@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.arrays import Ints
-from loynes.errors import TraceError, UsageError
+from loynes.errors import UsageError
 from loynes.kernels.events.layout import PLACEMENTS, Layout
 from loynes.model import Nodes, load
-from loynes.model.nodes import PLACEMENT
+from loynes.model.nodes import PLACEMENT, entry_names
 from loynes.model.sizes import Size
-from loynes.traces.jobs import NEEDS_NONE
-from loynes.traces.trace import TOO_LARGE, Trace
+from loynes.questions.asking.logs import LogOnCluster
+from loynes.traces.trace import Trace
 from loynes.traces.units import resource_named
 
 # Memory of logs is in MiB.
@@ -52,19 +53,48 @@ class LogNodes:
         return dict(zip(self.kinds, (self.counts @ self.has).tolist(), strict=True))
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """What the entries are called."""
+        return entry_names(self.entries)
+
+    def with_count(self, entry: int, count: int) -> LogNodes:
+        """With so many nodes of an entry."""
+        one = self.entries[entry].model_copy(update={"count": count})
+        return replace(self, entries=(*self.entries[:entry], one, *self.entries[entry + 1 :]))
+
+    @property
     def details(self) -> dict[str, object]:
         return {"nodes": [one.text for one in self.entries], "placement": self.placement}
 
 
 @dataclass(frozen=True)
 class PlacedJobs:
-    """Recorded jobs, all of which fit some nodes, as classes of tasks."""
+    """Recorded jobs as classes of tasks; those of a class with 0 tasks fit on no nodes."""
 
-    jobs: Trace
     job_class: Ints
-    demand: Ints  # [class, kind], of all tasks
-    layout: Layout
+    asked: Ints  # [class, kind], as the log says
+    each: Ints  # [class, kind], of one task
+    tasks: Ints  # [class]
+    per_node: Ints  # [class]
+    allowed: Ints  # [class, entry], 1 where jobs of the class may run
     assumption: str  # how many tasks a job is, in words
+
+    @property
+    def demand(self) -> Ints:
+        """[class, kind], of all tasks."""
+        return np.ascontiguousarray(self.each * np.maximum(self.tasks, 1)[:, None])
+
+    def layout(self, nodes: LogNodes, classes: Ints) -> Layout:
+        """The nodes, and the tasks of these of the classes."""
+        return Layout(
+            capacity=np.repeat(nodes.has, nodes.counts, axis=0),
+            group=np.repeat(np.arange(len(nodes.counts)), nodes.counts),
+            tasks=np.maximum(self.tasks, 1)[classes],
+            task_need=np.ascontiguousarray(self.each[classes]),
+            per_node=np.ascontiguousarray(self.per_node[classes]),
+            allowed=np.ascontiguousarray(self.allowed[classes]),
+            placement=PLACEMENTS.index(nodes.placement),
+        )
 
 
 def in_log_units(amount: int) -> int:
@@ -72,8 +102,11 @@ def in_log_units(amount: int) -> int:
     return int(amount) // MEBIBYTE if isinstance(amount, Size) else int(amount)
 
 
-def asked_nodes(count: int | None, has: dict[str, int], file: str | None, placement: str | None) -> LogNodes | None:
+def asked_nodes(question: LogOnCluster) -> LogNodes | None:
     """The nodes that are asked for: so many alike, or those of a model file; None where none are."""
+    has, file, placement = question.has, question.nodes_of, question.placement
+    # Of several numbers, the first.
+    count = question.nodes[0] if isinstance(question.nodes, tuple) else question.nodes
     if file is not None:
         if count is not None or has:
             raise UsageError("nodes-of: say it, or nodes and has, not both")
@@ -90,30 +123,17 @@ def asked_nodes(count: int | None, has: dict[str, int], file: str | None, placem
     return LogNodes((Nodes(count=count, has=has),), placement or PLACEMENT)
 
 
-def placed(recorded: Trace, nodes: LogNodes) -> PlacedJobs:
-    """The jobs that fit, and the tasks they are.
+def placed(jobs: Trace, nodes: LogNodes) -> PlacedJobs:
+    """The tasks that jobs are.
 
     A log that says on how many nodes a job ran makes it so many tasks, each on a node of its own; else, and where there
     are not so many nodes, a job is as few tasks as fit. A task takes its part of every resource, rounded up.
     """
-    for kind in nodes.kinds:
-        if kind not in recorded.demand:
-            told = ", ".join(recorded.demand) or "none"
-            raise UsageError(f"has {kind!r}: {recorded.source} does not tell of it; it tells of: {told}")
-    jobs = recorded.select(np.any([recorded.demand[kind] > 0 for kind in nodes.kinds], axis=0), NEEDS_NONE)
     counted = NODE in jobs.demand and bool(np.any(jobs.demand[NODE] > 0))
     asked = jobs.demand[NODE] if counted else np.zeros(jobs.jobs, np.int64)
-    found = task_classes(asked, jobs.labels.get(PARTITION), np.array([jobs.demand[k] for k in nodes.kinds]).T, nodes)
-    # Classes keep their places: those that fit nowhere have no jobs any more.
-    fits = found.fits[found.job_class]
-    job_class = found.job_class[fits]
-    jobs = jobs.select(fits, TOO_LARGE)
-    if jobs.jobs == 0:
-        raise TraceError(f"{recorded.source}: not one of its {recorded.jobs} jobs fits these nodes")
-    demand = found.demand
-    jobs = replace(jobs, demand=jobs.demand | {k: demand[job_class, n] for n, k in enumerate(nodes.kinds)})
     words = "a task for every node that the log says a job had" if counted else "as few tasks for a job as fit on nodes"
-    return PlacedJobs(jobs, job_class, np.ascontiguousarray(demand), found.layout, words)
+    need = np.array([jobs.demand[kind] for kind in nodes.kinds]).reshape(len(nodes.kinds), -1).T
+    return _placed(asked, jobs.labels.get(PARTITION), need, nodes, words)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,22 +148,45 @@ class TaskClasses:
 
 def task_classes(asked: Ints, partition: NDArray[Any] | None, need: Ints, nodes: LogNodes) -> TaskClasses:
     """Of jobs that asked for so many nodes (0 where they do not say), in these partitions, with needs [job, kind]."""
+    found = _placed(asked, partition, need, nodes, "")
+    layout = found.layout(nodes, np.arange(len(found.tasks)))
+    return TaskClasses(found.job_class, found.tasks > 0, found.demand, layout)
+
+
+def _placed(asked: Ints, partition: NDArray[Any] | None, need: Ints, nodes: LogNodes, assumption: str) -> PlacedJobs:
     where, allowed = _allowed(partition, len(asked), nodes)
     rows, job_class = np.unique(np.column_stack([asked, where, need]), axis=0, return_inverse=True)
     found = [_tasks(row[2:], int(row[0]), nodes, allowed[int(row[1])]) for row in rows]
-    tasks, apart = np.array(found, np.int64).T
-    many = np.maximum(tasks, 1)
-    each = -(-rows[:, 2:] // many[:, None])
-    layout = Layout(
-        capacity=np.repeat(nodes.has, nodes.counts, axis=0),
-        group=np.repeat(np.arange(len(nodes.counts)), nodes.counts),
-        tasks=many,
-        task_need=np.ascontiguousarray(each),
-        per_node=np.ascontiguousarray(apart),
-        allowed=np.ascontiguousarray(allowed[rows[:, 1]]).astype(np.int64),
-        placement=PLACEMENTS.index(nodes.placement),
+    tasks, apart = np.array(found, np.int64).reshape(-1, 2).T
+    return PlacedJobs(
+        job_class=job_class.ravel(),
+        asked=rows[:, 2:],
+        each=-(-rows[:, 2:] // np.maximum(tasks, 1)[:, None]),
+        tasks=tasks,
+        per_node=apart,
+        allowed=allowed[rows[:, 1]].astype(np.int64),
+        assumption=assumption,
     )
-    return TaskClasses(job_class.ravel(), tasks > 0, np.ascontiguousarray(each * many[:, None]), layout)
+
+
+def all_fit(placed: PlacedJobs, nodes: LogNodes, counts: Sequence[int]) -> bool:
+    """Whether so many nodes of every entry take all these jobs, with as many tasks as here."""
+    fits = np.flatnonzero(placed.tasks > 0)
+    on_one = [_on_one_node(placed.each[c], nodes, placed.allowed[c]) for c in fits]
+    most = np.where(placed.per_node > 0, placed.per_node, placed.tasks)[fits]
+    room = (np.minimum(on_one, most[:, None]) * np.array(counts)).sum(axis=1)
+    return bool(np.all(room >= placed.tasks[fits]))
+
+
+def count_needed(placed: PlacedJobs, nodes: LogNodes, entry: int) -> int:
+    """The least number of nodes of an entry that takes all these jobs, with as many tasks as here."""
+    counts = nodes.counts.tolist()
+    low, high = 0, counts[entry]
+    while high - low > 1:
+        middle = (low + high) // 2
+        fits = all_fit(placed, nodes, [*counts[:entry], middle, *counts[entry + 1 :]])
+        low, high = (low, middle) if fits else (middle, high)
+    return int(high)
 
 
 def _allowed(partition: NDArray[Any] | None, jobs: int, nodes: LogNodes) -> tuple[Ints, Ints]:
@@ -167,7 +210,7 @@ def _tasks(need: Ints, asked: int, nodes: LogNodes, allowed: Ints) -> tuple[int,
     if asked and _room(need, asked, nodes, allowed, 1):
         return asked, 1
     used, has = need > 0, nodes.has[allowed > 0]
-    if not len(has):
+    if not len(has) or not has[:, used].any(axis=0).all():
         return 0, 0
     # No task is larger than the largest node has of everything; one more task at a time from there on.
     fewest = int(np.max(-(-need[used] // np.maximum(has[:, used].max(axis=0), 1))))
@@ -180,7 +223,11 @@ def _tasks(need: Ints, asked: int, nodes: LogNodes, allowed: Ints) -> tuple[int,
 
 def _room(need: Ints, tasks: int, nodes: LogNodes, allowed: Ints, per_node: int) -> bool:
     """Whether so many equal tasks fit on empty nodes."""
-    each = -(-need // tasks)
-    used = each > 0
-    on_one = (nodes.has[:, used] // each[used]).min(axis=1) * (allowed > 0)
+    on_one = _on_one_node(-(-need // tasks), nodes, allowed)
     return int((np.minimum(on_one, per_node or tasks) * nodes.counts).sum()) >= tasks
+
+
+def _on_one_node(each: Ints, nodes: LogNodes, allowed: Ints) -> Ints:
+    """[entry], how many such tasks an empty node takes."""
+    used = each > 0
+    return np.asarray((nodes.has[:, used] // each[used]).min(axis=1) * (allowed > 0))

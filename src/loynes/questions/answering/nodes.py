@@ -62,9 +62,9 @@ def rules_of(model: Model) -> Rules | None:
 
 
 def _limits(model: Model, amount: Written) -> list[int]:
-    """Units of every kind, NO_LIMIT where there is none. More than there is of a kind is as much as there is."""
+    """Units of every kind, NO_LIMIT where there is none. Those that are never reached are alike."""
     given = zip(quota_by_kind(amount, model), model.unit_sizes, model.units, strict=True)
-    return [NO_LIMIT if one is None else min(int(one) // unit, there) for one, unit, there in given]
+    return [NO_LIMIT if one is None else min(int(one) // unit, 2 * there) for one, unit, there in given]
 
 
 def check_start(model: Model, start: str) -> None:

@@ -15,11 +15,14 @@ from loynes.kernels.events.changes import ServerChange
 from loynes.model.fields import LARGEST
 from loynes.model.scenario import Change
 from loynes.model.units import time_in
-from loynes.questions.answering.scenario import server_changes
+from loynes.questions.answering.log_cluster import FittingJobs
+from loynes.questions.answering.log_nodes import LogNodes, all_fit
+from loynes.questions.answering.scenario import node_changes, server_changes
 from loynes.traces.times import stamp
 from loynes.traces.trace import Trace
 
-KEYS = ("name", "from", "until", "lost", "how")
+KEYS = ("name", "from", "until", "lost", "nodes", "how", "announced")
+COUNTED = ("lost", "nodes")
 # A number with more digits is none of servers.
 LONGEST = 20
 LIKE = "from=2d, until=3d, lost=10%, how=failed"
@@ -35,14 +38,15 @@ def outages_of(texts: Sequence[str], log: Trace) -> tuple[Change, ...]:
 
 
 def _pairs(text: str) -> dict[str, Any]:
-    """Of resources, lost.gpu=4 says of which."""
+    """Of resources, lost.gpu=4 says of which; of nodes nodes.big=2."""
     entry: dict[str, Any] = {}
     for part in text.split(","):
         name, equals, value = (word.strip() for word in part.partition("="))
         name, _, kind = name.partition(".")
-        if not equals or not value or name not in KEYS or (kind and name != "lost"):
+        if not equals or not value or name not in KEYS or (kind and name not in COUNTED):
             raise UsageError(f"outage {text!r}: must be written like {LIKE!r}")
-        count: Any = int(value) if name == "lost" and value.isdecimal() and len(value) < LONGEST else value
+        count: Any = int(value) if name in COUNTED and value.isdecimal() and len(value) < LONGEST else value
+        count = value == "true" if name == "announced" and value in ("true", "false") else count
         entry[name] = entry.get(name, {}) | {kind: count} if kind else count
     return entry
 
@@ -60,7 +64,7 @@ def _entries_of_file(path: Path) -> list[dict[str, Any]]:
 
 
 def _outage(text: str, entry: dict[str, Any], log: Trace) -> Change:
-    if "from" not in entry or "lost" not in entry:
+    if "from" not in entry or not {"lost", "nodes"} & {*entry}:
         raise UsageError(f"outage {text!r}: must say from when, and what is lost, such as {LIKE!r}")
     for name in entry:
         if name not in KEYS:
@@ -72,6 +76,8 @@ def _outage(text: str, entry: dict[str, Any], log: Trace) -> Change:
         first = error.errors()[0]
         name = "".join(f"{part}: " for part in first["loc"][:1])
         said = first["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
+        if first["loc"][:1] == ("announced",):
+            said = "must be true or false"
         if first["type"] == "string_pattern_mismatch":
             said = "must be a number of servers, or a share such as 10%"
         raise UsageError(f"outage {text!r}: {name}{said}") from None
@@ -97,22 +103,58 @@ def _seconds(text: str, given: Any, log: Trace) -> float:
     return when - log.origin
 
 
-def lost_of(outages: Sequence[Change], units: dict[str, int], largest: dict[str, int]) -> tuple[ServerChange, ...]:
-    """When servers are lost and come back; refused where more are lost than there are, or too few left for ever."""
+def lost_of(outages: Sequence[Change], fits: FittingJobs) -> tuple[ServerChange, ...]:
+    """When servers or nodes are lost and come back; refused where more are lost than there are, or too few left."""
+    if not outages:
+        return ()
+    if fits.cluster.nodes is not None:
+        return _nodes_lost(outages, fits, fits.cluster.nodes)
+    units, largest = fits.cluster.units, fits.needs.max(axis=0).tolist()
     kinds, counts = tuple(units), tuple(units.values())
     for outage in outages:
+        if outage.nodes or outage.announced:
+            name = "nodes" if outage.nodes else "announced"
+            raise UsageError(f"outage {name}: is for a cluster of nodes; here servers are lost, lost=2 or lost=10%")
         named = outage.lost if isinstance(outage.lost, dict) else {}
         for kind in named:
             if kind not in units:
                 raise UsageError(f"outage lost.{kind}: no such resource; there are: {', '.join(units)}")
         if isinstance(outage.lost, int) and len(units) > 1:
             raise UsageError(f"outage lost={outage.lost}: must say of which resource: lost.{kinds[0]}={outage.lost}")
-    for time in [*sorted({outage.since for outage in outages}), math.inf]:
-        holding = [one for one in outages if one.since <= time and (one.until is None or time < one.until)]
+    for time, holding in _held(outages):
         for place, (kind, count) in enumerate(units.items()):
             gone = sum(one.lost_of(kinds, counts)[place] for one in holding)
             if gone > count:
                 raise UsageError(f"outage: at {time:g} s {gone} {kind} are lost, of {count}")
-            if math.isinf(time) and count - gone < largest[kind]:
-                raise UsageError(f"outage: leaves {count - gone} {kind} for ever, and some jobs need {largest[kind]}")
+            if math.isinf(time) and count - gone < largest[place]:
+                raise UsageError(f"outage: leaves {count - gone} {kind} for ever, and some jobs need {largest[place]}")
     return server_changes(outages, kinds, counts)
+
+
+def _held(outages: Sequence[Change]) -> list[tuple[float, list[Change]]]:
+    """Times when something begins, and for ever; each with what holds then."""
+    times = [*sorted({outage.since for outage in outages}), math.inf]
+    return [(t, [one for one in outages if one.since <= t and (one.until is None or t < one.until)]) for t in times]
+
+
+def _nodes_lost(outages: Sequence[Change], fits: FittingJobs, nodes: LogNodes) -> tuple[ServerChange, ...]:
+    """The same of nodes, which go with all that they have."""
+    names, counts = nodes.names, tuple(nodes.counts.tolist())
+    for outage in outages:
+        if outage.lost and not isinstance(outage.lost, str):
+            raise UsageError("outage lost: nodes are lost whole: say how many, nodes=2, or lost=10% of them")
+        if isinstance(outage.nodes, dict):
+            for name in outage.nodes:
+                if name not in names:
+                    raise UsageError(f"outage nodes.{name}: no such entry of [[nodes]]; there are: {', '.join(names)}")
+        elif outage.nodes and len(names) > 1:
+            raise UsageError(f"outage nodes={outage.nodes}: must say of which: nodes.{names[0]}={outage.nodes}")
+    for time, holding in _held(outages):
+        lost = [one.nodes_lost_of(names, counts) for one in holding]
+        left = [count - sum(one[n] for one in lost) for n, count in enumerate(counts)]
+        for n, name in enumerate(names):
+            if left[n] < 0:
+                raise UsageError(f"outage: at {time:g} s {counts[n] - left[n]} {name} are lost, of {counts[n]}")
+        if math.isinf(time) and fits.placed is not None and not all_fit(fits.placed, nodes, left):
+            raise UsageError("outage: leaves too few nodes for ever for some of the jobs")
+    return node_changes(outages, names, counts, len(nodes.kinds))

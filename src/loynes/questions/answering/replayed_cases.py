@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,39 +12,37 @@ from loynes.errors import UsageError
 from loynes.estimators.measures import ALL_JOBS
 from loynes.execution.steps import Steps
 from loynes.questions.answering.replaying import Replayer, classes_of
-from loynes.questions.asking.replayed import ReplayedLog
 from loynes.results.records.replay_cases import Gains, ReplayCase, ReplayCases
 
+if TYPE_CHECKING:
+    from loynes.questions.replay_cases import AskReplayCases
 
-def cases_of(
-    question: Any,
-    policies: Sequence[Any],
-    steps: Steps,
-    windows: int,
-    servers_of: Callable[[ReplayedLog, Replayer], int],
-) -> ReplayCases:
-    """All combinations of numbers of servers and policies; the first is what the others are compared with."""
+
+def cases_of(question: AskReplayCases, policies: Sequence[Any], steps: Steps, windows: int) -> ReplayCases:
+    """All combinations of sizes of the cluster and policies; the first is what the others are compared with."""
+    what, sizes = ("nodes", question.nodes) if question.nodes is not None else ("servers", question.servers)
     replayer = Replayer(question)
     orders = [replayer.order(one, strictly=len(policies) == 1) for one in policies]
     if len({order.policy for order in orders}) < len(orders):
         raise UsageError("policies: name none twice")
-    sizes = question.servers or (servers_of(question, replayer),)
-    if len(set(sizes)) < len(sizes):
-        raise UsageError("servers: name no number twice")
+    if sizes is not None and len(set(sizes)) < len(sizes):
+        raise UsageError(f"{what}: name no number twice")
+    clusters = [replayer.cluster(size) for size in sizes] if sizes else [replayer.cluster()]
+    for cluster, order in ((cluster, order) for cluster in clusters for order in orders):
+        cluster.check(order)
     # By need the jobs are named as all of the log are: clusters of different sizes have other ones of them.
-    by_size = classes_of(replayer.log, None, tuple(question.resources)) if question.classes else None
+    by_size = classes_of(replayer.log, None, replayer.kinds) if question.classes else None
     cases: list[ReplayCase] = []
     before: Array | None = None
-    number = len(sizes) * len(orders)
-    for servers in sizes:
+    number = len(clusters) * len(orders)
+    for place, cluster in enumerate(clusters):
         for order in orders:
-            config = ({"servers": servers} if len(sizes) > 1 else {}) | (
-                {"policy": order.policy} if len(orders) > 1 else {}
-            )
-            name = " on ".join([order.policy] * (len(orders) > 1) + [f"{servers} servers"] * (len(sizes) > 1))
+            size = {what: sizes[place]} if sizes and len(clusters) > 1 else {}
+            config = size | ({"policy": order.policy} if len(orders) > 1 else {})
+            name = " on ".join([order.policy] * (len(orders) > 1) + [f"{n} {kind}" for kind, n in size.items()])
             steps.next(1.0, number - len(cases) - 1, f"{len(cases) + 1} of {number}: {name}").progress(0.0, name)
-            result = replayer.run(order, servers, windows)
-            _, kept = replayer.fitting(servers)
+            result = replayer.run(order, cluster, windows)
+            kept = replayer.fitting(cluster).kept
             waits: Array = np.full(len(kept), np.nan)
             waits[kept] = result.each["wait"]
             before = waits if before is None else before
@@ -67,7 +65,7 @@ def _gains(
         return {name: _gain(minus[inside == i]) for i, name in enumerate(names) if (inside == i).any()}
 
     whole = {ALL_JOBS: _gain(minus)} if len(minus) else {}
-    classes = whole | grouped(*replayer.classes(replayer.log, tuple(replayer.question.resources)))
+    classes = whole | grouped(*replayer.classes(replayer.log, replayer.kinds))
     return classes, {} if by_size is None else grouped(*by_size)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,30 +13,25 @@ from numpy.typing import NDArray
 from loynes.arrays import Array, Ints
 from loynes.errors import TraceError, UsageError
 from loynes.estimate import Estimate
-from loynes.estimators.jobs import Seen, average_in_windows, seen_of, system_over
+from loynes.estimators.jobs import Seen, seen_of, system_over
 from loynes.estimators.measures import ALL_JOBS, Resource, Waits, Wanted
 from loynes.estimators.tails import grid_to, longest_of
-from loynes.kernels.cpu.replay import cheaper_as_runs
-from loynes.kernels.cpu.stretches import run_replay
-from loynes.kernels.events.engine import run_classes, run_jobs
-from loynes.kernels.events.loop import KINDS, WAITING
 from loynes.kernels.events.recorded import slowdowns_of
 from loynes.model.sizes import MOST_SERVERS
 from loynes.questions.answering.believing import believed_of, check_beliefs
-from loynes.questions.answering.log_nodes import LogNodes, PlacedJobs, placed
+from loynes.questions.answering.log_cluster import OVER_LIMIT, Cluster, FittingJobs, cluster_of, fitting, jobs_on
 from loynes.questions.answering.orders import Order, PolicyLike, numbers_of, order_of
 from loynes.questions.answering.outages import lost_of, outages_of
+from loynes.questions.answering.replay_runs import EventRun, Replayed, in_turn
 from loynes.questions.asking.replayed import ReplayedLog
 from loynes.results.records.replay import Log, Recorded, Replay, ReplayedClass, Series
 from loynes.results.records.simulation import Pooled
 from loynes.results.tails import Tails
 from loynes.traces.changes import Changes, changed
-from loynes.traces.jobs import NEEDS_NONE
 from loynes.traces.resampling import days_of, resample
 from loynes.traces.sessions import sessions_of
 from loynes.traces.trace import TOO_LARGE, Trace, rows_of, work_of
 from loynes.traces.units import unit_named
-from loynes.traces.words import Bad
 
 # Beyond so many needs, classes are powers of two; beyond so many values of a label, the rest is one class.
 MOST_NEEDS = 12
@@ -49,34 +44,38 @@ ALL = None
 
 
 class Replayer:
-    """Reads the log of a question once, changes it, and runs it on a cluster under a policy, as often as is asked."""
+    """Reads the log of a question once, changes it, and runs it on clusters under policies, as often as is asked."""
 
-    def __init__(self, question: ReplayedLog, kinds: tuple[str, ...] = ()) -> None:
-        """kinds: what nodes have some of, where there are nodes."""
+    def __init__(self, question: ReplayedLog) -> None:
         check_beliefs(question)
-        self.question = question
-        recorded = question.recorded(kinds or tuple(question.resources))
-        self.source, self.recorded_jobs = recorded.source, recorded.jobs
         if question.larger != "stretch" and question.max_need is None:
             raise UsageError(f"larger {question.larger!r}: means nothing without --max-need, the most servers of a job")
-        if question.resources:
-            if question.max_need is not None:
-                raise UsageError("max-need: is for servers of one kind")
-            question.check_resources(recorded, question.resources)
-            need = np.array([recorded.demand[name] for name in question.resources])
-            recorded = recorded.select(np.any(need > 0, axis=0), NEEDS_NONE)
+        self.question = question
+        recorded, self.nodes = jobs_on(question)
+        self.kinds = tuple(question.resources) if self.nodes is None else self.nodes.kinds
+        self.source, self.recorded_jobs = recorded.source, recorded.jobs
         self.notes: dict[str, Any] = {}
         if question.changes != Changes():
             recorded = self._changed(recorded)
         self.log = recorded
         self.outages = outages_of(question.outages, recorded)
+        self._fitting: FittingJobs | None = None
+
+    def cluster(self, servers: int | None = None) -> Cluster:
+        """The question's own; or of so many servers, or nodes where there is one entry of them."""
+        if servers is None:
+            return cluster_of(self.question, self.log, self.nodes)
+        if self.nodes is None:
+            one = self.question.model_copy(update={"servers": servers})
+            return cluster_of(one, self.log, None)
+        return cluster_of(self.question, self.log, self.nodes).on(servers)
 
     def _changed(self, recorded: Trace) -> Trace:
         """The log with what the question changes about it, from its first job on; classes are those of the log."""
         question, changes = self.question, self.question.changes
         if not recorded.jobs:
             return recorded
-        names, group = classes_of(recorded, question.classes, tuple(question.resources))
+        names, group = classes_of(recorded, question.classes, self.kinds)
         if changes.kill_at_limit and recorded.requested is not None:
             self.notes["killed"] = int(np.count_nonzero(recorded.service > recorded.requested))
         log, group = changed(recorded, changes, names, group)
@@ -105,90 +104,52 @@ class Replayer:
         question = self.question
         inflation = 1.0 if question.inflation is None else question.inflation
         order = order_of(policy, numbers_of(question), inflation, question.overestimate, strictly=strictly)
-        if len(question.resources) > 1 and order.rule.identical_servers_only:
-            raise UsageError(f"policy {order.policy!r}: is for identical servers")
         if strictly and question.predict is not None and not order.rule.believes_run_times:
             raise UsageError(f"predict {question.predict!r}: means nothing to policy {order.policy!r}")
         return order
 
-    def fitting(self, servers: int) -> tuple[Trace, Bad]:
-        """The jobs that fit so many servers, or the question's resources, and which of the log they are."""
-        units = self.question.resources
-        if units:
-            need = np.array([self.log.demand[name] for name in units])
-            keep = np.all(need <= np.array(list(units.values()))[:, None], axis=0)
-        else:
-            keep = self.log.need <= servers
-        if not keep.any():
-            if units:
-                raise TraceError(f"{self.source}: not one of its {self.recorded_jobs} jobs fits these resources")
-            raise TraceError(
-                f"{self.source}: every one of its {self.recorded_jobs} jobs needs more than {servers} servers"
-            )
-        return self.log.select(keep, TOO_LARGE), keep
+    def fitting(self, cluster: Cluster) -> FittingJobs:
+        """The jobs that can run on a cluster."""
+        if self._fitting is None or self._fitting.cluster != cluster:
+            self._fitting = fitting(self.log, cluster)
+        return self._fitting
 
-    def run(self, order: Order, servers: int, windows: int) -> Replay:
-        """Exact figures of the jobs that fit so many servers, or the question's resources."""
-        return self._figures(self.fitting(servers)[0], self.question.resources, servers, order, windows)
-
-    def run_on_nodes(self, order: Order, nodes: LogNodes, windows: int) -> Replay:
-        """The same of jobs that are tasks on nodes, event by event whatever the policy; and on the pooled cluster."""
-        question = self.question
-        if question.changes != Changes() or question.outages or question.predict == "last-two":
-            raise UsageError("nodes: changes of the log, outages and predictions are for a cluster without them")
-        on = placed(self.log, nodes)
-        return self._figures(on.jobs, nodes.units, 0, order, windows, (on, nodes.details))
-
-    def _figures(
-        self,
-        jobs: Trace,
-        units: dict[str, int],
-        servers: int,
-        order: Order,
-        windows: int,
-        on_nodes: tuple[PlacedJobs, dict[str, object]] | None = None,
-    ) -> Replay:
-        """Of recorded jobs, all of which fit, on so many servers, or so much of every resource.
-
-        on_nodes: the same jobs as tasks that run on nodes, and these in words.
-        """
-        question = self.question
-        scarce = max(units, key=lambda name: work_of(jobs.demand[name], jobs.service) / units[name], default="")
+    def run(self, order: Order, cluster: Cluster, windows: int) -> Replay:
+        """Exact figures of the jobs that fit a cluster; on nodes also what they cost, beside the pooled cluster."""
+        cluster.check(order)
+        fits, units, kinds = self.fitting(cluster), cluster.units, cluster.kinds
+        jobs = fits.jobs
+        scarce = max(kinds, key=lambda name: work_of(jobs.demand[name], jobs.service) / units[name], default="")
         if scarce:
             # Tables that have room for one resource show the one that is used most.
-            jobs, servers = replace(jobs, need=jobs.demand[scarce], unit=unit_named(scarce)), units[scarce]
-        largest = {name: int(jobs.demand[name].max()) for name in units} or {"servers": int(jobs.need.max())}
-        lost = lost_of(self.outages, units or {"servers": servers}, largest)
-        believed = believed_of(jobs, order, question, question.seed)
-        more = {"beliefs": believed.beliefs, "lost": lost, "seed": question.seed}
-        task = (order, believed.guess, scarce, more)
-        if order.policy == "fcfs" and not units and not lost:
-            replayed = _in_turn(jobs, servers, windows)
+            jobs = replace(jobs, need=jobs.demand[scarce], unit=unit_named(scarce))
+        lost = lost_of(self.outages, fits)
+        believed = believed_of(jobs, order, self.question, self.question.seed)
+        events = EventRun(fits, order, believed, lost, self.question.seed)
+        if order.policy == "fcfs" and not kinds and not lost and cluster.limits is None:
+            replayed = in_turn(jobs, cluster.servers, windows)
         else:
-            on = None if on_nodes is None else on_nodes[0]
-            replayed = _by_events(jobs, units or {"": servers}, windows, *task, on)
+            replayed = events.run(windows, kinds.index(scarce) if scarce else 0)
         details = order.details if believed.words is None else order.details | {"believed": believed.words}
-        details |= self.notes | ({"outages": [one.label for one in self.outages]} if lost else {})
-        result = _result(self, jobs, units, servers, order, replayed, details)
-        if on_nodes is None:
+        details |= self.notes | ({"outages": [one.label for one in self.outages]} if lost else {}) | fits.details
+        result = _result(self, jobs, cluster, units[scarce] if scarce else cluster.servers, order, replayed, details)
+        if cluster.nodes is None:
             return result
         span = result.span
         fragmentation = {name: Estimate.exact(one / span) for name, one in replayed.fragmented.items()}
-        other = Estimate.exact(float(_by_events(jobs, units, 1, *task).wait.mean()))
-        return replace(
-            result,
-            system=replace(result.system, fragmentation=fragmentation),
-            details=result.details | on_nodes[1] | {"tasks": on_nodes[0].assumption},
-            pooled=Pooled(other, Estimate.exact(float(replayed.wait.mean()) - other.estimate)),
-        )
+        result = replace(result, system=replace(result.system, fragmentation=fragmentation))
+        if lost:  # a pool does not say which of its units a node that goes away takes with it
+            return result
+        other = Estimate.exact(events.pooled_wait())
+        return replace(result, pooled=Pooled(other, Estimate.exact(float(replayed.wait.mean()) - other.estimate)))
 
 
 def _result(
-    replayer: Replayer, jobs: Trace, units: dict[str, int], servers: int, order: Order, replayed: Replayed,
+    replayer: Replayer, jobs: Trace, cluster: Cluster, servers: int, order: Order, replayed: Replayed,
     details: dict[str, Any],
 ) -> Replay:  # fmt: skip
     """The result of jobs that were run."""
-    question = replayer.question
+    question, units = replayer.question, {kind: cluster.units[kind] for kind in cluster.kinds}
     wanted = Wanted((), question.percentiles, tails=True)
     names, code = replayer.classes(jobs, tuple(units))
     edges, wait = replayed.edges, replayed.wait
@@ -239,7 +200,7 @@ def _result(
         policy=order.policy,
         details=details,
         read_seconds=jobs.seconds,
-        warnings=log_warnings(jobs, units or {"servers": servers}, jobs.skipped.get(TOO_LARGE, 0))
+        warnings=log_warnings(jobs, units or {"servers": servers}, jobs.skipped)
         + (() if units else order.rule.warnings(_distinct(jobs.need)[0].tolist(), servers)),
         each=each,
         tails=_tails(seen, grid),
@@ -255,61 +216,6 @@ def _resources(jobs: Trace, units: dict[str, int], span: float, losses: dict[str
         figures = (busy, busy / count, count - busy, losses[name] / span)
         found[name] = Resource(*map(Estimate.exact, figures))
     return found
-
-
-@dataclass(frozen=True)
-class Replayed:
-    """The wait of every job, and averages in windows of time."""
-
-    wait: Array
-    loss: float  # server time
-    edges: Array
-    busy: Array  # these three are averages in a window
-    lost: Array
-    waiting: Array
-    kernel: str
-    losses: dict[str, float] = field(default_factory=dict)  # unit time, by resource
-    fragmented: dict[str, float] = field(default_factory=dict)  # the part of it that is enough, but not on one node
-
-
-def _in_turn(jobs: Trace, servers: int, windows: int) -> Replayed:
-    """First come, first served, by the recurrence."""
-    run = run_replay(servers, jobs.need, jobs.service, jobs.submit)
-    start = jobs.submit + run.wait
-    end = start + jobs.service
-    edges = np.linspace(0.0, float(end.max()), windows + 1)
-    lost = run.lost_in(edges)
-    busy = average_in_windows(start, end, jobs.need, edges)
-    waiting = average_in_windows(jobs.submit, start, np.broadcast_to(1.0, jobs.jobs), edges)
-    kernel = "run list" if cheaper_as_runs(servers, jobs.need) else "dense vector"
-    return Replayed(run.wait, float(run.loss.sum()), edges, busy, lost / np.diff(edges), waiting, kernel)
-
-
-def _by_events(
-    jobs: Trace, units: dict[str, int], windows: int, order: Order, guess: Array, scarce: str, more: dict[str, Any],
-    on: PlacedJobs | None = None,
-) -> Replayed:  # fmt: skip
-    """Any policy; what is lost is what idles while somebody waits. The figures are those of the scarce resource."""
-    need = np.array([jobs.demand[name] for name in units]).T if scarce else jobs.need[:, None]
-    count = np.array(list(units.values()))
-
-    def run(edges: Array | None) -> tuple[Array, Array]:
-        if on is None:
-            return run_jobs(count, jobs.submit, need, jobs.service, order.rule, order.option, guess, edges, **more)
-        return run_classes(
-            count, jobs.submit, on.job_class, on.demand, jobs.service, guess, order.rule, order.option, edges,
-            on.layout, **more,
-        )  # fmt: skip
-
-    times, _ = run(None)
-    edges = np.linspace(0.0, float((jobs.submit + times[:, 1]).max()), windows + 1)
-    _, sums = run(edges)
-    mean = sums / np.diff(edges)[:, None]
-    lost = {name: KINDS + 2 * k + 1 for k, name in enumerate(units)}
-    losses = {name: float(sums[:, column].sum()) for name, column in lost.items()}
-    columns = (mean[:, lost[scarce] - 1], mean[:, lost[scarce]], mean[:, WAITING])
-    more = {name: float(sums[:, KINDS + 2 * len(units) + k].sum()) for k, name in enumerate(units)} if on else {}
-    return Replayed(times[:, 0], losses[scarce], edges, *columns, "events", losses, more)
 
 
 def classes_of(trace: Trace, label: str | None, kinds: tuple[str, ...] = ()) -> tuple[list[str], Ints]:
@@ -397,12 +303,16 @@ def _recorded(count: int, seen: dict[str | None, Seen | None]) -> Recorded | Non
     return Recorded(count, overall, {name: one for name, one in spreads.items() if name is not None})
 
 
-def log_warnings(trace: Trace, units: dict[str, int], large: int, times: float = 1.0) -> tuple[str, ...]:
-    """Of jobs that were too large to be run, and of more work in the others, so many times, than servers can do."""
+def log_warnings(
+    trace: Trace, units: dict[str, int], skipped: Mapping[str, int], times: float = 1.0
+) -> tuple[str, ...]:
+    """Of jobs that could not be run, and of more work in the others, so many times, than servers can do."""
     texts = []
-    if large:
+    if large := skipped.get(TOO_LARGE, 0):
         there = ", ".join(f"{count} {unit_named(name)}" for name, count in units.items())
         texts.append(f"{large} jobs need more than {there} and were left out, with the waits they would cause")
+    if over := skipped.get(OVER_LIMIT, 0):
+        texts.append(f"{over} jobs need more than a user may hold and were left out, with the waits they would cause")
     for name, count in units.items():
         one = work_of(trace.demand[name], trace.service) if name in trace.demand and name != "servers" else trace.work
         work = times * one

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from loynes.arrays import Ints
-from loynes.errors import TraceError, UsageError
+from loynes.errors import UsageError
 from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS, Measures, Wanted, part_of
 from loynes.estimators.resamples import (
@@ -24,8 +25,11 @@ from loynes.execution.context import Context
 from loynes.execution.deadline import Stopped
 from loynes.execution.steps import Steps
 from loynes.kernels.events.recorded import BOUNDED, COUNT, NONE, RESPONSE, WAIT, Recorded, RecordedJobs, RecordedState
+from loynes.model.nodes import MOST_NODES
 from loynes.questions.answering.believing import believed_of, check_beliefs
 from loynes.questions.answering.ending import cut_short
+from loynes.questions.answering.log_cluster import Cluster, by_scarce, cluster_of, fitting, jobs_on
+from loynes.questions.answering.log_nodes import count_needed, placed
 from loynes.questions.answering.objectives import Objective, Target
 from loynes.questions.answering.orders import Order, numbers_of, order_of
 from loynes.questions.answering.replaying import classes_of, log_warnings
@@ -34,7 +38,6 @@ from loynes.results.records.log_cases import LogCase, LogCases
 from loynes.results.records.log_evaluation import LogEvaluation
 from loynes.results.records.replay import Log
 from loynes.traces.changes import Changes, changed
-from loynes.traces.jobs import NEEDS_NONE
 from loynes.traces.resampling import Days, days_of, same_days
 from loynes.traces.sessions import sessions_of
 from loynes.traces.trace import Trace, rows_of, work_of
@@ -63,19 +66,23 @@ OWN_RUNS = 10
 class Case:
     """What a log is run on and under, and what is changed about it."""
 
-    units: tuple[tuple[str, int], ...]  # how much there is of each resource; or ("servers", count) alone
+    cluster: Cluster
     order: Order
     changes: Changes
 
     @property
+    def units(self) -> dict[str, int]:
+        """How much there is of every resource; or of "servers" alone."""
+        return self.cluster.units
+
+    @property
     def servers(self) -> int:
         """Of the first resource."""
-        return self.units[0][1]
+        return self.cluster.servers
 
     def on(self, count: int, name: str = "") -> Case:
-        """With so much of a resource, by default of the first."""
-        name = name or self.units[0][0]
-        return replace(self, units=tuple((one, count if one == name else there) for one, there in self.units))
+        """With so much of a resource, or so many nodes of an entry, by default of the first."""
+        return replace(self, cluster=self.cluster.on(count, name))
 
 
 @dataclass(frozen=True)
@@ -106,64 +113,61 @@ class Outcome:
 class LogRunner:
     """Reads a question's log once, and runs cases of it."""
 
-    def __init__(self, question: OnResamples, context: Context) -> None:
+    def __init__(self, question: OnResamples, context: Context, on: Cluster | None = None) -> None:
+        """on: resources or nodes in place of what the question says, of a log that tells of them."""
         check_beliefs(question)
         context.progress(0.0, "reading")
         self.question = question
-        recorded = question.recorded(tuple(question.resources))
-        self.typed = bool(question.resources)
-        if self.typed:
-            recorded = self._on_resources(recorded, question)
+        recorded, nodes = jobs_on(question)
+        self._own = on
+        if nodes is not None or question.resources:
+            self._own = cluster_of(question, recorded, nodes)
+        if self._own is not None and question.max_need is None:
+            recorded = by_scarce(recorded, self._own.units)
         self.recorded = recorded
         self.days: Days = days_of(self.recorded.submit, self.recorded.source, question.block)
-        self.names, self._group = classes_of(self.recorded, question.classes, tuple(question.resources))
+        kinds = () if self._own is None else self._own.kinds
+        self.names, self._group = classes_of(self.recorded, question.classes, kinds)
         self._numbers = numbers_of(question)
         if self.days.block > self.days.length / 2:
             raise UsageError(
                 f"block {self.days.block:g}: must be at most half of the {self.days.length} days of the log"
             )
 
-    @staticmethod
-    def _on_resources(recorded: Trace, question: OnResamples) -> Trace:
-        """The jobs that need any of the resources; what is used most is what a job's need counts."""
-        question.check_resources(recorded, question.resources)
-        if question.max_need is not None:
-            raise UsageError("max-need: is for servers of one kind")
-        units = question.resources
-        needed = np.any([recorded.demand[name] > 0 for name in units], axis=0)
-        recorded = recorded.select(needed, NEEDS_NONE)
-        if not recorded.jobs:
-            raise TraceError(f"{recorded.source}: no job needs any of these resources")
-        scarce = max(units, key=lambda name: work_of(recorded.demand[name], recorded.service) / units[name])
-        return replace(recorded, need=recorded.demand[scarce], unit=unit_named(scarce))
+    @property
+    def typed(self) -> bool:
+        """Whether jobs need resources, each by its name."""
+        return self._own is not None
 
     @property
-    def kinds(self) -> tuple[str, ...]:
-        """What there is some of: resources, or servers."""
-        return tuple(self.question.resources) or ("servers",)
+    def sizes(self) -> tuple[str, ...]:
+        """What there may be more or less of: resources, servers, or nodes of an entry."""
+        return ("servers",) if self._own is None else self._own.sizes
 
     def demand(self, log: Trace) -> Ints:
         """[job, resource], in the order of the units of cases."""
-        return (
-            np.stack([log.demand[name] for name in self.question.resources], axis=1)
-            if self.typed
-            else log.need[:, None]
-        )
+        if self._own is None:
+            return log.need[:, None]
+        return np.stack([log.demand[name] for name in self._own.kinds], axis=1)
 
     def case(self, **other: Any) -> Case:
-        """The question's own case, but for what is said otherwise: servers, policy, or a change."""
+        """The question's own case, but for what is said otherwise: servers, nodes, policy, or a change."""
         question = self.question
-        units = question.resources or {"servers": other.pop("servers", None) or question.servers_of(self.recorded)}
-        units = {name: int(other.pop(name, None) or count) for name, count in units.items()}
+        cluster = self._own
+        if cluster is None:
+            servers = other.pop("servers", None)
+            one = question if servers is None else question.model_copy(update={"servers": servers})
+            cluster = cluster_of(one, self.recorded, None)
+        for name in [name for name in cluster.sizes if name in other]:
+            cluster = cluster.on(int(other.pop(name)), name)
         strictly = "policy" not in other  # of several policies, some have no use for a number
         policy = other.pop("policy", question.policy)
         inflation = 1.0 if question.inflation is None else question.inflation
         order = order_of(policy, self._numbers, inflation, question.overestimate, strictly=strictly)
         if strictly and question.predict is not None and not order.rule.believes_run_times:
             raise UsageError(f"predict {question.predict!r}: means nothing to policy {order.policy!r}")
-        if len(units) > 1 and order.rule.identical_servers_only:
-            raise UsageError(f"policy {order.policy!r}: is for identical servers")
-        return Case(tuple(units.items()), order, replace(question.changes, **other))
+        cluster.check(order)
+        return Case(cluster, order, replace(question.changes, **other))
 
     def run(
         self, case: Case, context: Context, exceeds: tuple[float, ...] = (), percentiles: tuple[float, ...] = ()
@@ -171,29 +175,24 @@ class LogRunner:
         """All resamples of a case, the log itself first; percentiles besides those of the question."""
         wanted = Wanted(exceeds, tuple(dict.fromkeys((*self.question.percentiles, *percentiles))))
         log, group = changed(self.recorded, case.changes, self.names, self._group)
-        counts = np.array([count for _, count in case.units], np.int64)
-        needed = self.demand(log)
-        fits = np.all(needed <= counts, axis=1)
-        if not fits.any():
-            there = ", ".join(f"{count} {name}" for name, count in case.units)
-            raise TraceError(f"{log.source}: every one of its {log.jobs} jobs needs more than {there}")
-        skipped = log.jobs - int(fits.sum())
+        fits = fitting(log, case.cluster)
+        kept, classes = fits.kept, fits.classes
         believed = believed_of(log, case.order, self.question, self.question.seed)
         session = sessions_of(log)
-        demand, job_class = np.unique(needed[fits], axis=0, return_inverse=True)
         jobs = RecordedJobs(
-            log.submit[fits], job_class.ravel().astype(np.int64), demand.astype(np.int64), log.service[fits],
-            believed.guess[fits], group[fits], session[fits],
+            log.submit[kept], classes.job_class, classes.demand, log.service[kept], believed.guess[kept], group[kept],
+            session[kept],
         )  # fmt: skip
         beliefs = believed.beliefs
         if beliefs is not None:
-            beliefs = beliefs._replace(user=beliefs.user[fits], limit=beliefs.limit[fits])
+            beliefs = beliefs._replace(user=beliefs.user[kept], limit=beliefs.limit[kept])
         own = 1 if case.changes.scale == 1.0 else OWN_RUNS
         numbers = np.arange(1 - own, self.question.resamples + 1)
         task = Recorded(
             self.question.seed, numbers, jobs, same_days(self.days, jobs.submit),
-            counts, case.order.rule, case.order.option, case.changes.scale, len(self.names), wanted.exceeds,
-            tuple(map(part_of, wanted.percentiles)), shortest=self.question.slowdown_threshold, beliefs=beliefs,
+            np.array(list(case.units.values()), np.int64), case.order.rule, case.order.option, case.changes.scale,
+            len(self.names), wanted.exceeds, tuple(map(part_of, wanted.percentiles)), classes.layout, classes.rules,
+            shortest=self.question.slowdown_threshold, beliefs=beliefs,
         )  # fmt: skip
         state, done = task.new_state(), task.rows
         try:
@@ -202,8 +201,10 @@ class LogRunner:
             done = stopped.at
             if done < own + LEAST_RESAMPLES:
                 raise
-        details = case.order.details | ({} if believed.words is None else {"believed": believed.words})
-        texts = log_warnings(rows_of(log, fits), dict(case.units), skipped, case.changes.scale)
+        details = case.order.details | ({} if believed.words is None else {"believed": believed.words}) | fits.details
+        run = replace(rows_of(log, kept), demand=fits.jobs.demand)
+        left_out = {reason: count - log.skipped.get(reason, 0) for reason, count in fits.jobs.skipped.items()}
+        texts = log_warnings(run, case.units, left_out, case.changes.scale)
         outcome = Outcome(case, task, own, state, details, texts, wanted).first(done - own)
         if done == task.rows:
             return outcome
@@ -217,7 +218,7 @@ class LogRunner:
             data_interval(sure, stretches), data_interval(sure, stretches, ahead=True), monte_carlo(sure),
             over_resamples(sure),
         )  # fmt: skip
-        given = (outcome.state, outcome.own, self.names, dict(outcome.case.units), outcome.wanted)
+        given = (outcome.state, outcome.own, self.names, outcome.case.units, outcome.wanted)
         data, ahead, sampling, others = (measures(*given, way) for way in ways)
         return data, ahead, sampling, others
 
@@ -233,10 +234,38 @@ class LogRunner:
     def offered(self, name: str = "") -> tuple[float, float, int]:
         """Of the question's own case: time of a resource that all jobs take (by default of the first), seconds from the
         first job to the last, and the largest need."""
-        log, _ = changed(self.recorded, self.question.changes, self.names, self._group)
-        span = max(float(log.submit[-1] - log.submit[0]), 1.0)
-        need = self.demand(log)[:, self.kinds.index(name) if name else 0]
+        log, span = self._offered()
+        need = self.demand(log)[:, self._own.kinds.index(name) if name and self._own is not None else 0]
         return self.question.scale * work_of(need, log.service), span, int(need.max())
+
+    def _offered(self) -> tuple[Trace, float]:
+        """The jobs of the question's own case, and seconds from the first to the last."""
+        log, _ = changed(self.recorded, self.question.changes, self.names, self._group)
+        return log, max(float(log.submit[-1] - log.submit[0]), 1.0)
+
+    def least(self, name: str, full: float) -> tuple[int, str]:
+        """The least servers, units or nodes on which all jobs can run and no more than a share is busy; and why."""
+        if self._own is None or self._own.nodes is None:
+            return least_units(*self.offered("" if self._own is None else name), full)
+        log, span = self._offered()
+        entry = self.sizes.index(name)
+        most = self._own.nodes.with_count(entry, MOST_NODES)
+        shapes = placed(log, most)
+        fits = shapes.tasks[shapes.job_class] > 0
+        demand = shapes.demand[shapes.job_class][fits]
+        busy = {
+            kind: self.question.scale * work_of(demand[:, k], log.service[fits]) / span
+            for k, kind in enumerate(most.kinds)
+        }
+        needed = count_needed(shapes, most, entry)
+        without = np.array([count * (n != entry) for n, count in enumerate(most.counts)]) @ most.has
+        for kind, others, each in zip(most.kinds, without.tolist(), most.has[entry].tolist(), strict=True):
+            missing = busy[kind] / full - others
+            if missing > 0 and not each:
+                raise UsageError(f"vary {name}: more {unit_named(kind)} would be busy than there are on other nodes")
+            needed = max(needed, math.ceil(missing / each) if missing > 0 else 1)
+        words = ", ".join(f"{units:.6g} {unit_named(kind)}" for kind, units in busy.items())
+        return needed, f"for its largest jobs, and {words} busy on average"
 
     def probability_at_most(self, outcome: Outcome, objective: Objective, times: float = 1.0) -> float:
         """That an objective's quantity is at most its bound in the long run, given the log (or one times as long)."""
@@ -244,7 +273,7 @@ class LogRunner:
         def chance(quantity: Quantity) -> Estimate:
             return Estimate.exact(quantity.probability_at_most(objective.bound, self.days.stretches, times))
 
-        units = dict(outcome.case.units)
+        units = outcome.case.units
         return objective.value(measures(outcome.state, outcome.own, self.names, units, outcome.wanted, chance)).estimate
 
     def differences(self, outcome: Outcome, first: Outcome) -> dict[str, dict[str, Estimate]]:
@@ -270,7 +299,7 @@ class LogRunner:
             seen.append(quantity)
             return Estimate.exact(float(len(seen) - 1))
 
-        units = dict(outcome.case.units)
+        units = outcome.case.units
         numbers = measures(outcome.state, outcome.own, self.names, units, outcome.wanted, kept)
         return seen[int(target.value(numbers).estimate)]
 
@@ -283,7 +312,7 @@ class LogRunner:
         below, above = (float(np.mean(side)) for side in (means[outcome.own :] < own, means[outcome.own :] > own))
         return LogEvaluation(
             model=log_of(recorded, case.servers),
-            resources=dict(case.units) if self.typed else {},
+            resources=case.units if self.typed else {},
             policy=case.order.policy,
             details=outcome.details,
             changes=case.changes.texts,
@@ -303,6 +332,12 @@ class LogRunner:
             seed=self.question.seed,
             warnings=outcome.warnings + _remarks(below, above, outcome.resamples),
         )
+
+
+def least_units(work: float, span: float, largest: int, full: float) -> tuple[int, str]:
+    """So many that the largest job fits and no more than a share is busy; and why."""
+    why = f"a job needs {largest}, {work / span:.6g} are busy on average"
+    return max(largest, math.ceil(work / span / full), 1), why
 
 
 def cases_result(

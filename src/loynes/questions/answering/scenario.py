@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from loynes.kernels.events.changes import Changes, ServerChange
 from loynes.model import Model
-from loynes.model.nodes import entry_name
+from loynes.model.nodes import entry_names
 from loynes.model.scenario import Change, change_in_units
 
 
@@ -46,15 +46,22 @@ def _in_order(losses: Iterable[tuple[Change, tuple[int, ...]]]) -> tuple[ServerC
 
 
 def _of_nodes(model: Model) -> tuple[ServerChange, ...]:
-    """Whole nodes go. Of an entry those are taken that lie evenly apart among the ones that are still there."""
     nodes = model.nodes or ()
-    names = tuple(entry_name(model, place) for place in range(len(nodes)))
-    counts = tuple(one.count for one in nodes)
+    return node_changes(model.scenario or (), entry_names(nodes), tuple(one.count for one in nodes), len(model.kinds))
+
+
+def node_changes(
+    scenario: Sequence[Change], names: tuple[str, ...], counts: tuple[int, ...], kinds: int
+) -> tuple[ServerChange, ...]:
+    """When nodes go and come back, whole, in order.
+
+    Of an entry those are taken that lie evenly apart among the ones that are still there.
+    """
     first = [sum(counts[:place]) for place in range(len(counts))]
     there = [list(range(start, start + count)) for start, count in zip(first, counts, strict=True)]
     # At the same time, who comes back comes first.
-    edges = [(c.until, 0, c) for c in model.scenario or () if c.until is not None]
-    edges += [(c.since, 1, c) for c in model.scenario or ()]
+    edges = [(c.until, 0, c) for c in scenario if c.until is not None]
+    edges += [(c.since, 1, c) for c in scenario]
     gone: dict[int, list[list[int]]] = {}
     found: list[ServerChange] = []
     for time, begins, change in sorted(edges, key=lambda edge: edge[:2]):
@@ -70,7 +77,7 @@ def _of_nodes(model: Model) -> tuple[ServerChange, ...]:
             lost, back = (moved, ()) if begins else ((), moved)
             at_once = bool(begins) and change.how == "failed"
             announced = bool(change.announced)
-            found.append(ServerChange(time, (0,) * len(model.kinds), at_once, len(found), lost, back, announced))
+            found.append(ServerChange(time, (0,) * kinds, at_once, len(found), lost, back, announced))
     return tuple(found)
 
 

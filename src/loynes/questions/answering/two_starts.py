@@ -201,7 +201,7 @@ class _Runs:
             count = BURST_LEAST + int(BURST * rate * model.mean_service)
             self.start = f"with about {count} jobs at once"
             self._task = event_task(model, rate, order, seed=seed, replicas=np.arange(pairs), limit=most)
-            self._burst = _burst_of(count, rate, model.mean_service)
+            self._burst = burst_of(count, rate, model.mean_service)
             return
         begun, self.start = _loaded(model, rate, threshold, pairs, seed, context)
         # Rows that follow each other are a pair: where time is up, whole pairs are done. Nothing is before job 0 from
@@ -236,7 +236,7 @@ class _Runs:
         return _Round(records[: 2 * whole], length, burn_in), by
 
 
-def _burst_of(count: int, rate: float, service: float) -> Changes:
+def burst_of(count: int, rate: float, service: float) -> Changes:
     """So many jobs, on average, in next to no time; then they come as ever."""
     within = BURST_WITHIN * service
     return Changes((0.0, within), (count / (rate * within), 1.0))

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from loynes.questions.asking import options
-from loynes.questions.asking.logs import AboutLog, ResourcesOption
+from loynes.questions.asking.logs import LogOnCluster, UserBorrowOption, UserLabelOption, UserLimitOption
 from loynes.questions.asking.options import Option, PolicyOption, names_of
 from loynes.traces.changes import Changes
 
@@ -17,10 +17,12 @@ MOST_COPIES = 100
 Copies = Annotated[float, Field(gt=0, le=MOST_COPIES, allow_inf_nan=False)]
 
 
-class ChangedLog(AboutLog):
+class ChangedLog(LogOnCluster):
     """A question about a log's jobs, as they are or changed, under a policy."""
 
-    resources: ResourcesOption = Field(default_factory=dict)
+    user_limit: UserLimitOption = Field(default_factory=dict)
+    user_borrow: UserBorrowOption = Field(default_factory=dict)
+    user_label: UserLabelOption = "user"
     policy: PolicyOption = "fcfs"
     inflation: options.BelievedTimes = None
     overestimate: options.Overestimate = 0.0
@@ -36,6 +38,9 @@ class ChangedLog(AboutLog):
     scale: Annotated[Copies, Option("So many times as many jobs, of the same kinds.")] = 1.0
     max_need: Annotated[
         int | None, Field(ge=1, le=2**53), Option("No job on more than so many servers.", unit="servers")
+    ] = None
+    max_need_of: Annotated[
+        str | None, Option("The resource that --max-need counts.", "RESOURCE", default="the only one there is")
     ] = None
     larger: Annotated[
         Literal["stretch", "split", "refuse"],
@@ -65,7 +70,9 @@ class ChangedLog(AboutLog):
 
     @property
     def changes(self) -> Changes:
+        named = [*self.resources, *self.has]
+        counted = self.max_need_of or (named[0] if len(named) == 1 else None)
         return Changes(
             self.scale, self.max_need, self.without, self.run_times, self.limits, self.to_night, larger=self.larger,
-            kill_at_limit=self.kill_at_limit,
+            kill_at_limit=self.kill_at_limit, need_of=None if self.max_need is None else counted,
         )  # fmt: skip

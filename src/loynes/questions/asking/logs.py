@@ -73,6 +73,37 @@ NodesOfOption = Annotated[str | None, Option("Instead: the nodes of a model file
 PlacementOption = Annotated[
     Placement | None, Option("Which node a task takes.", "pack|spread|first-fit", default="the model file's, or pack")
 ]
+# What a limit is called that is of the only kind there is.
+ONLY_KIND = "servers"
+
+
+def _limits_of(given: object) -> object:
+    """64, of the only kind there is; or gpu=8,cpu=64."""
+    if isinstance(given, int) and not isinstance(given, bool):
+        given = str(given)
+    texts = [given] if isinstance(given, str) else given
+    if isinstance(texts, list | tuple):
+        plain = [str(text).strip() for text in texts if "=" not in str(text)]
+        for text in plain:
+            if not text.isdecimal() or int(text) < 1:
+                raise ValueError(f"{text}: must be a whole number of at least 1, or NAME=N for every resource")
+        texts = [f"{ONLY_KIND}={text}" if str(text).strip() in plain else text for text in texts]
+    return _resources_of(texts)
+
+
+UserLimitOption = Annotated[
+    dict[str, int],
+    BeforeValidator(_limits_of),
+    Option("The most that jobs of one user hold at once: 64, or gpu=8,cpu=64.", "N|NAME=N", written="pairs"),
+]
+UserBorrowOption = Annotated[
+    dict[str, int],
+    BeforeValidator(_limits_of),
+    Option("So much more, as long as others leave it of theirs (--user-limit).", "N|NAME=N", written="pairs"),
+]
+UserLabelOption = Annotated[
+    str, Option("The label that says who a user is, for --user-limit: user, group, account, ...", "LABEL")
+]
 
 
 class AboutLog(Question):
@@ -142,3 +173,13 @@ class AboutLog(Question):
             if name not in recorded.demand:
                 told = ", ".join(recorded.demand) or "none"
                 raise UsageError(f"resource {name!r}: {recorded.source} does not tell of it; it tells of: {told}")
+
+
+class LogOnCluster(AboutLog):
+    """A question about a log that says what its jobs are run on, if not servers."""
+
+    resources: ResourcesOption = Field(default_factory=dict)
+    nodes: NodesOption = None
+    has: HasOption = Field(default_factory=dict)
+    nodes_of: NodesOfOption = None
+    placement: PlacementOption = None

@@ -10,7 +10,7 @@ from loynes.estimators.measures import ALL_JOBS
 from loynes.results.base import Nested, Result, how_sure
 from loynes.results.quantity import LOG_UNIT
 from loynes.results.records.log_evaluation import LogEvaluation, digits, interval_text
-from loynes.results.records.replay import Log
+from loynes.results.records.replay import Log, cluster_notes
 from loynes.results.table import Table
 from loynes.results.tables import TIDY
 from loynes.results.times import unit_of
@@ -104,8 +104,9 @@ class LogCases(Result):
     @property
     def footer(self) -> str:
         one = self.cases[0].result
+        cluster = "".join(f"{note}; " for note in cluster_notes(one.details))
         return (
-            f"{one.resamples} resamples of {one.days} days, {how_sure(self.confidence)} given the log; "
+            f"{cluster}{one.resamples} resamples of {one.days} days, {how_sure(self.confidence)} given the log; "
             f"{self.seconds:.1f} s, seed {self.seed}"
         )
 

@@ -11,7 +11,7 @@ from loynes.estimators.measures import Measures, System, Waits
 from loynes.results.base import how_sure
 from loynes.results.judged import Judged, WithObjectives
 from loynes.results.quantity import LOG_UNIT
-from loynes.results.records.replay import Log
+from loynes.results.records.replay import Log, cluster_notes
 from loynes.results.table import Table
 from loynes.results.tables import TIDY, everyone, in_words, shown_metrics, system_table, tidy_table
 from loynes.results.times import unit_of
@@ -60,7 +60,9 @@ class LogEvaluation(WithObjectives):
     def title(self) -> str:
         changes = f", {', '.join(self.changes)}" if self.changes else ""
         units = (
-            ", ".join(f"{count} {name}" for name, count in self.resources.items()) or f"{self.model.servers} servers"
+            ", ".join(self.details.get("nodes", ()))
+            or ", ".join(f"{count} {name}" for name, count in self.resources.items())
+            or f"{self.model.servers} servers"
         )
         where = f"on {units} under {self.policy}"
         return f"{self.model.name}: waits {where}{changes} ({self.unit[1]})"
@@ -120,11 +122,12 @@ class LogEvaluation(WithObjectives):
     @property
     def footer(self) -> str:
         believed = f", believing in {self.details['believed']}" if "believed" in self.details else ""
+        cluster = "".join(f"{note}; " for note in cluster_notes(self.details))
         position = f"the log itself is above {100 * self.below:.0f}% of them"
         return (
             f"{self.resamples} resamples of {self.days} days in stretches of {self.block:g} on average, {position}; "
-            f"{self.policy}{believed}; {how_sure(self.confidence)}, {self.jobs:.3g} jobs, {self.seconds:.1f} s, "
-            f"seed {self.seed}"
+            f"{self.policy}{believed}; {cluster}{how_sure(self.confidence)}, {self.jobs:.3g} jobs, "
+            f"{self.seconds:.1f} s, seed {self.seed}"
         )
 
 

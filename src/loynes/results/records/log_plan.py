@@ -9,7 +9,7 @@ from loynes.estimate import Estimate
 from loynes.results.base import Nested, Result
 from loynes.results.quantity import LOG_UNIT
 from loynes.results.records.log_evaluation import LogEvaluation, digits, interval_text
-from loynes.results.records.replay import Log
+from loynes.results.records.replay import Log, cluster_notes
 from loynes.results.table import Table
 
 MONTH = 365.2425 / 12.0  # days
@@ -68,6 +68,8 @@ class LogPlan(Result):
         return self.statement
 
     def named(self, value: float) -> str:
+        if self.vary.startswith("nodes."):
+            return f"{value:g} {self.vary.removeprefix('nodes.')} nodes"
         return f"{value:g} times the jobs" if self.vary == "scale" else f"{value:g} {self.vary}"
 
     @property
@@ -124,9 +126,10 @@ class LogPlan(Result):
     @property
     def footer(self) -> str:
         found = f"; found to {100 * self.resolution:.3g}%, or a twentieth" if self.resolution else ""
+        cluster = "".join(f"{note}; " for note in cluster_notes(self.meets.details))
         return (
-            f"{self.statement}{found}\n{len(self.tried)} values tried under {self.meets.policy}, each on the same "
-            f"{self.meets.resamples} resamples; {self.seconds:.1f} s, seed {self.seed}"
+            f"{self.statement}{found}\n{cluster}{len(self.tried)} values tried under {self.meets.policy}, each on the "
+            f"same {self.meets.resamples} resamples; {self.seconds:.1f} s, seed {self.seed}"
         )
 
 

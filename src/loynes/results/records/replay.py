@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
@@ -30,6 +31,16 @@ class Log:
     format: str
     hash: str
     servers: int
+
+
+def cluster_notes(details: Mapping[str, Any]) -> tuple[str, ...]:
+    """What has to be said of nodes and of limits of users, by the details of a result."""
+    notes = (str(details["tasks"]),) if "tasks" in details else ()
+    if "user_limit" not in details:
+        return notes
+    who = "user" if "user_label" not in details else f"{details['user_label']}"
+    more = f", and {details['user_borrow']} more that others leave" if "user_borrow" in details else ""
+    return (*notes, f"no {who} holds more than {details['user_limit']}{more}")
 
 
 @dataclass(frozen=True)
@@ -211,6 +222,6 @@ class Replay(Result):
         took = f"read in {self.read_seconds:.2f} s, replayed in {self.seconds:.2f} s"
         believed = f", believing in {self.details['believed']}" if "believed" in self.details else ""
         order = "" if self.policy == "fcfs" else f"{self.policy}{believed}, "
-        order += f"{self.details['tasks']}, " if "tasks" in self.details else ""
+        order += "".join(f"{text}, " for text in cluster_notes(self.details))
         damaged = "".join(f"damaged: {example}\n" for example in self.examples)
         return f"{damaged}replay, {order}{self.jobs} jobs, {self.kernel}; {took}"

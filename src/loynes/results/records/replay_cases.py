@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 from loynes.estimators.measures import ALL_JOBS
 from loynes.results.base import Nested, Result
 from loynes.results.quantity import LOG_UNIT
-from loynes.results.records.replay import Log, Replay
+from loynes.results.records.replay import Log, Replay, cluster_notes
 from loynes.results.table import Table
 from loynes.results.tables import TIDY, tidy_table
 from loynes.results.times import unit_of
@@ -148,6 +148,7 @@ class ReplayCases(Result):
             case.result.details["believed"] for case in self.cases if "believed" in case.result.details
         )
         notes += [f"believing in {one}" for one in believed]
+        notes += cluster_notes(first.details)
         changed = f"{'; '.join(notes)}\n" if notes else ""
         skipped = sum(first.skipped.values())
         return (
