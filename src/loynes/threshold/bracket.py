@@ -23,7 +23,7 @@ from loynes.execution.deadline import Stopped
 from loynes.execution.progress import Progress
 from loynes.kernels.engine import whole_blocks
 from loynes.threshold.controls import regressed_mean
-from loynes.threshold.outcome import Bracketed, Outcome, bracketed, hol_loss, report
+from loynes.threshold.outcome import NO_BOUNDS, Bracketed, Outcome, bracketed, hol_loss, report
 from loynes.threshold.piles import Heights, Piles, enough_replicas
 
 # The next length is aimed a little beyond what the present one says is needed.
@@ -40,8 +40,9 @@ def bracket(
     confidence: float,
     max_jobs: float,
     progress: Progress,
+    bounds: tuple[float, float] = NO_BOUNDS,
 ) -> Outcome:
-    """Pile on until (high - low) / estimate <= precision.
+    """Pile on until (high - low) / estimate <= precision, within the bounds that are known beforehand (`work`).
 
     Stopped before, the bracket is that of the piles as they are then. It holds for every length.
     """
@@ -61,7 +62,7 @@ def bracket(
         half = min(states, key=lambda earlier: abs(earlier.length - 0.5 * length))
         gained = state.since(half)
         current = _regenerated(piles, state, confidence) if regenerative else None
-        current = current or bracketed(state, gained, piles.mix, confidence)
+        current = current or bracketed(state, gained, piles.mix, confidence, bounds)
         most = whole_blocks(int(max_jobs / piles.replicas))
         report(progress, current.threshold, precision, length / most)
         width = 2.0 * current.threshold.relative
