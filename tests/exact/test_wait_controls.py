@@ -145,6 +145,10 @@ def test_a_replica_is_corrected_by_what_the_others_say_of_controls() -> None:
     error = found.std(ddof=1) / np.sqrt(40)
     assert error == pytest.approx(max(jackknife, corrected.std(ddof=1) / np.sqrt(40)), rel=1e-9)
     assert regression.reduction(values) == pytest.approx(values.var() / found.var())
+    # As skewed as what is most skewed: here the values themselves.
+    values = values**3
+    assert skewness(regression(values)) == pytest.approx(skewness(values))
+    assert abs(skewness(_corrected(values, controls))) < skewness(values)
 
 
 def test_few_replicas_whose_errors_grow_with_controls_leave_no_bias() -> None:
@@ -206,6 +210,10 @@ def _explained() -> tuple[np.ndarray, np.ndarray]:
 
 def _approx(value: float) -> Any:
     return pytest.approx(value, rel=1e-9)
+
+
+def skewness(values: np.ndarray) -> float:
+    return float(np.mean(((values - values.mean()) / values.std()) ** 3))
 
 
 def _fit(values: np.ndarray, controls: np.ndarray) -> np.ndarray:

@@ -9,7 +9,8 @@ How far off the mean may be is said by two spreads, of which the larger is taken
 The other is the jackknife's: how far the regression's intercept moves if a replica is left out, times one less than
 their number (Tukey 1958). The textbook's standard error takes all replicas to be equally noisy, and would be too short:
 one that has met a very long service has the largest control, so that it draws the line to itself, and much the most
-noise around the line.
+noise around the line. Intervals are extended for skewness, of which few replicas show too little, and least of it where
+much was taken off: of both, and of the values as they were, the most skewed shape is given that spread.
 
 Where controls explain nothing a regression costs a little precision. To take whichever seems the more precise, with or
 without, would be to take the one that is so by chance, and its interval would be too short: values stay as they are
@@ -79,8 +80,17 @@ class Regression:
             return None
         errors = values - self._design @ (self._inverse @ values)
         moved, left = self._moved * errors, self._left * errors
-        away = max(moved - moved.mean(), left - left.mean(), key=np.std)
-        return np.asarray(self._counted @ values + away) if np.std(away) < MUCH_WORSE * np.std(values) else None
+        spread = max(np.std(moved), np.std(left))
+        if not spread < MUCH_WORSE * np.std(values):
+            return None
+        shape = max((_standard(kind) for kind in (moved, left, values)), key=lambda away: abs(np.mean(away**3)))
+        return np.asarray(self._counted @ values + spread * shape)
+
+
+def _standard(values: Array) -> Array:
+    """The same shape with mean 0 and variance 1; of values that are all alike nothing."""
+    away, spread = values - np.mean(values), np.std(values)
+    return np.asarray(away / spread if spread > 0 else 0.0 * away)
 
 
 AS_THEY_ARE = Regression(None)
