@@ -24,6 +24,7 @@ class Outcome:
     reduction: float  # of variance, by control variates
     precise: bool  # False if max_jobs, or the end of the time, came before the precision
     stopped: bool = False  # by the end of the time, or because somebody asked
+    jobs: int = 0  # piled up in all
 
 
 @dataclass(frozen=True)

@@ -169,7 +169,7 @@ def _piled(
             max_jobs=max_jobs, progress=context.progress, bounds=work.bounds(model),
         )  # fmt: skip
         reached = _wide(outcome, precision)
-    return _Piled(outcome, method, piles.replicas, piles.jobs, reached)
+    return _Piled(outcome, method, piles.replicas, outcome.jobs, reached)
 
 
 def _as_they_come(model: Model, pile: _Pile, precision: float, confidence: float, most: float) -> _Piled:
