@@ -44,7 +44,7 @@ def main() -> None:
     warnings.simplefilter("ignore", loynes.LoynesWarning)
     record = Recorder("eta", chosen.record)
     print(f"{RUNNING} running and {WAITING} waiting jobs on {SERVERS} servers\n\n| policy | draws | wall, s | "
-          "processor, s | processor, ms a draw | wanted | the last in line starts, median, h |\n"
+          "processor, s | processor, ms a draw | wanted, wall, idle | the last in line starts, median, h |\n"
           "| --- | ---: | ---: | ---: | ---: | ---: | ---: |")  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "now.csv"

@@ -97,3 +97,10 @@ def test_piles_agree_where_both_are_at_hand() -> None:
 )  # fmt: skip
 def test_nothing_but_the_ideal_is_known_where_servers_may_idle_beside_a_line(model: loynes.Model) -> None:
     assert bounds(model) == (0.0, model.ideal)
+
+
+def test_the_page_of_such_an_answer_does_not_speak_of_runs() -> None:
+    page = loynes.stability(cluster(1000, (1, 0.5, 0.5), (2, 0.5, 1.0)), precision=0.01).report()
+    assert "nothing was sampled" in page
+    assert "Independent runs" not in page
+    assert "Independent runs" in loynes.stability(cluster(4, (1, 0.5, 0.5), (2, 0.5, 1.0)), precision=0.1).report()
