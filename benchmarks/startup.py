@@ -36,7 +36,7 @@ def run(line: tuple[str, ...], cached: str, source: Path | None) -> None:
     environment |= {"NUMBA_CACHE_DIR": cached} | ({"PYTHONPATH": str(source)} if source else {})
     line = tuple(str(Path(listed().name) / LISTING) if word == LISTING else word for word in line)
     command = [sys.executable, "-m", "loynes", *line, *(() if "--help" in line else ("--quiet",))]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
 
 
 @cache
