@@ -59,6 +59,7 @@ bench: $(READY_DEV)  ## rates, ratios and how long answers take, into benchmarks
 	$(BIN)/python benchmarks/exact.py
 	$(BIN)/python benchmarks/traces.py
 	$(BIN)/python benchmarks/events.py
+	$(BIN)/python benchmarks/eta.py
 	$(BIN)/python -W ignore benchmarks/runs.py
 
 growth: $(READY_DEV)  ## what servers, classes, load, jobs and workers cost, and the figure of it

@@ -13,33 +13,45 @@ import os
 import subprocess
 import sys
 import tempfile
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
+from eta import SERVERS, listing
 from recorder import Recorder, Took, clock, options, since, timed
 
-MODEL = "five-class-exponential"
+MODEL, LISTING = "five-class-exponential", "now.csv"
 # What is asked, and the seconds wanted with an empty cache and with a full one, two idle cores.
 LINES = (
     (("evaluate", MODEL, "--load", "0.75"), 10.0, 1.2),
     (("stability", MODEL), 6.0, 0.7),
     (("simulate", MODEL, "--load", "0.75", "--policy", "easy"), 8.0, None),
+    (("eta", LISTING, "--servers", str(SERVERS)), None, None),
+    (("eta", LISTING, "--servers", str(SERVERS), "--policy", "easy", "--draws", "4"), None, None),
 )
 HELP = (("--help",), 0.15), (("evaluate", "--help"), None)
 
 
-def run(line: tuple[str, ...], cache: str, source: Path | None) -> None:
+def run(line: tuple[str, ...], cached: str, source: Path | None) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    environment |= {"NUMBA_CACHE_DIR": cache} | ({"PYTHONPATH": str(source)} if source else {})
+    environment |= {"NUMBA_CACHE_DIR": cached} | ({"PYTHONPATH": str(source)} if source else {})
+    line = tuple(str(Path(listed().name) / LISTING) if word == LISTING else word for word in line)
     command = [sys.executable, "-m", "loynes", *line, *(() if "--help" in line else ("--quiet",))]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
+
+
+@cache
+def listed() -> tempfile.TemporaryDirectory[str]:
+    """A folder with the listing, for as long as the program runs."""
+    folder = tempfile.TemporaryDirectory()
+    listing(Path(folder.name) / LISTING)
+    return folder
 
 
 def first(line: tuple[str, ...], source: Path | None) -> Took:
     """One run with an empty cache."""
-    with tempfile.TemporaryDirectory() as cache:
+    with tempfile.TemporaryDirectory() as cached:
         began = clock()
-        run(line, cache, source)
+        run(line, cached, source)
         return since(began)
 
 
@@ -55,16 +67,17 @@ def main() -> None:
     parser.add_argument("--source", type=Path, help="a source tree's src folder")
     chosen = parser.parse_args()
     record = Recorder("startup", chosen.record)
+    listed()
     print("| command | cache | wall, s | processor, s | wanted, wall |")
     print("| --- | --- | ---: | ---: | ---: |")
-    with tempfile.TemporaryDirectory() as cache:
+    with tempfile.TemporaryDirectory() as cached:
         for line, wanted in HELP:
-            run(line, cache, chosen.source)
-            took, _ = timed(partial(run, line, cache, chosen.source), 2 * chosen.times + 1)
+            run(line, cached, chosen.source)
+            took, _ = timed(partial(run, line, cached, chosen.source), 2 * chosen.times + 1)
             show(record, line, "", took, wanted)
         for line, wanted_first, wanted_again in LINES:
-            run(line, cache, chosen.source)
-            took, _ = timed(partial(run, line, cache, chosen.source), 2 * chosen.times + 1)
+            run(line, cached, chosen.source)
+            took, _ = timed(partial(run, line, cached, chosen.source), 2 * chosen.times + 1)
             show(record, line, "full", took, wanted_again)
             found = sorted((first(line, chosen.source) for _ in range(chosen.times)), key=lambda took: took.processor)
             show(record, line, "empty", found[len(found) // 2], wanted_first)

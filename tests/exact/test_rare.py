@@ -16,8 +16,9 @@ from loynes.inputs.tables import job_table, needs_of
 from loynes.kernels import reference
 from loynes.kernels.cpu.engine import CpuEngine
 from loynes.model import Model, load
-from loynes.stationary import long_services, profile
+from loynes.stationary import long_services
 from loynes.stationary.rare import RARE, RareLaws, RareServices
+from loynes.threshold import profile
 from loynes.threshold.controls import Mix
 from loynes.threshold.piles import Piles
 from mg1 import geometric_sum

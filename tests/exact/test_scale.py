@@ -139,7 +139,7 @@ def test_no_theta_is_none_and_not_what_rounding_makes_of_it() -> None:
         search = majorant._Search(model, rate, gaps, bound, 1, 1e9, context)
         piles = search._piles(64, 99, ())
         piles.extend(512)
-        theta = search._largest_theta(search._blocks(piles, ()))
+        theta = search._largest_theta(search._blocks(piles))
         assert (theta is not None and theta > 0) == fits
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import loynes
 from loynes.estimate import mean_of
-from loynes.estimators.regression import LEAST_PER_CONTROL, Regression
+from loynes.estimators.regression import LEAST_PER_CONTROL, MUCH_WORSE, Regression
 from loynes.inputs.jobs import draw
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import job_table, needs_of
@@ -132,24 +132,48 @@ def test_a_mean_wait_is_known_with_far_fewer_jobs() -> None:
     assert found.details["variance_reduction"] > 9.0
 
 
-def test_a_regression_s_error_is_the_jackknife_s() -> None:
-    """Mean and standard error of what comes out are the intercept, and what leaving out each replica makes of it."""
+def test_a_replica_is_corrected_by_what_the_others_say_of_controls() -> None:
+    """Mean and standard error of what comes out, by leaving out each replica: the larger of two spreads."""
     values, controls = _explained()
     regression = Regression(controls)
     found = regression(values)
-    assert found.mean() == pytest.approx(_intercept(values, controls), rel=1e-9)
+    corrected = _corrected(values, controls)
+    assert found.mean() == pytest.approx(corrected.mean(), rel=1e-9)
     assert found.mean() == pytest.approx(regression.mean(values, values), rel=1e-9)
-    without = np.array([_intercept(np.delete(values, i), np.delete(controls, i, axis=0)) for i in range(40)])
-    error = np.sqrt(39 / 40 * np.sum((without - without.mean()) ** 2))
-    assert found.std(ddof=1) / np.sqrt(40) == pytest.approx(error, rel=1e-9)
+    without = np.array([_fit(np.delete(values, i), np.delete(controls, i, axis=0))[0] for i in range(40)])
+    jackknife = np.sqrt(39 / 40 * np.sum((without - without.mean()) ** 2))
+    error = found.std(ddof=1) / np.sqrt(40)
+    assert error == pytest.approx(max(jackknife, corrected.std(ddof=1) / np.sqrt(40)), rel=1e-9)
     assert regression.reduction(values) == pytest.approx(values.var() / found.var())
+    # As skewed as what is most skewed: here the values themselves.
+    values = values**3
+    assert skewness(regression(values)) == pytest.approx(skewness(values))
+    assert abs(skewness(_corrected(values, controls))) < skewness(values)
+
+
+def test_few_replicas_whose_errors_grow_with_controls_leave_no_bias() -> None:
+    """A value is what a replica began with, its control noise of that size: with one line for all it is too low."""
+    rng = np.random.default_rng(11)
+    means, intercepts = [], []
+    for _ in range(4000):
+        start = rng.exponential(size=32)
+        controls = (start * rng.normal(size=32))[:, None]
+        values = start + 1.0 + 2.0 * controls[:, 0]
+        means.append(Regression(controls)(values).mean())
+        intercepts.append(_fit(values, controls)[0])
+    found, biased = (mean_of(np.array(kind), SURE) for kind in (means, intercepts))
+    assert found.low <= 2.0 <= found.high
+    assert found.half_width < 0.1
+    assert biased.high < 2.0
 
 
 def test_without_enough_replicas_there_are_fewer_controls() -> None:
     values, controls = _explained()
     few = LEAST_PER_CONTROL * 3 - 1
     assert Regression(controls[:few]).controls == 1
-    assert Regression(controls[:few])(values[:few]).mean() == _approx(_intercept(values[:few], controls[:few, :1]))
+    assert Regression(controls[:few])(values[:few]).mean() == _approx(
+        _corrected(values[:few], controls[:few, :1]).mean()
+    )
     least = LEAST_PER_CONTROL * 2 - 1
     for regression in (Regression(controls[:least]), Regression(None)):
         assert regression.controls == 0
@@ -158,13 +182,18 @@ def test_without_enough_replicas_there_are_fewer_controls() -> None:
         assert regression.reduction(values[:least]) == 1.0
 
 
-def test_a_regression_is_never_worse() -> None:
-    """Values stay as they are if controls explain nothing, or if only few replicas have seen anything."""
+def test_values_stay_as_they_are_where_a_regression_is_much_worse() -> None:
+    """Not where it is a little worse: the better of two by chance would have too short an interval."""
     rng = np.random.default_rng(4)
+    worse = 0
     for rows in (20, 40, 128):
         for _ in range(50):
             values, controls = rng.exponential(size=rows), rng.normal(size=(rows, 4))
-            assert Regression(controls)(values).std() <= values.std()
+            spread = Regression(controls)(values).std()
+            assert spread < MUCH_WORSE * values.std()
+            worse += spread > values.std()
+    assert worse > 50
+    # Only few replicas have seen anything.
     values, controls = _explained()
     rare = np.where(np.arange(40) < 19, values, 0.0)
     assert Regression(controls)(rare) is rare
@@ -183,6 +212,17 @@ def _approx(value: float) -> Any:
     return pytest.approx(value, rel=1e-9)
 
 
-def _intercept(values: np.ndarray, controls: np.ndarray) -> float:
+def skewness(values: np.ndarray) -> float:
+    return float(np.mean(((values - values.mean()) / values.std()) ** 3))
+
+
+def _fit(values: np.ndarray, controls: np.ndarray) -> np.ndarray:
+    """Intercept and slopes, by the normal equations."""
     design = np.hstack([np.ones((len(values), 1)), controls])
-    return float(np.linalg.solve(design.T @ design, design.T @ values)[0])
+    return np.linalg.solve(design.T @ design, design.T @ values)
+
+
+def _corrected(values: np.ndarray, controls: np.ndarray) -> np.ndarray:
+    """Each value less what slopes of all others say of its controls."""
+    slopes = [_fit(np.delete(values, i), np.delete(controls, i, axis=0))[1:] for i in range(len(values))]
+    return values - np.einsum("rc,rc->r", controls, np.array(slopes))

@@ -23,9 +23,9 @@ from loynes.kernels.cpu import engine
 from loynes.model import Model, load
 from loynes.stationary.certificate import Certificate
 from loynes.stationary.perfect import ceiling, perfect_samples
-from loynes.stationary.profile import heights_of
 from loynes.threshold.controls import Mix
 from loynes.threshold.piles import Piles
+from loynes.threshold.profile import heights_of
 from support import LAWS, SURE, assert_holds, single
 
 EXPONENTIAL = {"law": "exponential", "mean": 1.0}

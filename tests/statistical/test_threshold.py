@@ -8,8 +8,10 @@ import pytest
 import loynes
 from loynes.inputs.tables import job_table, needs_of
 from loynes.kernels.cpu.engine import CpuEngine
+from loynes.stationary.backward import initial_length
+from loynes.threshold import bracket
 from loynes.threshold.controls import Mix
-from loynes.threshold.piles import Piles
+from loynes.threshold.piles import Pairs, Piles
 from support import LAWS, SURE, assert_holds, single
 
 
@@ -69,7 +71,8 @@ def test_random_assignment_of_jobs_that_need_all() -> None:
     """There is nothing to choose: the same as in order."""
     model = {"servers": 3, "classes": [{"need": 3, "probability": 1, "service": LAWS["gamma"]}]}
     blind, ordered = (loynes.stability(model, discipline=d, method="bracket") for d in ("random", "fcfs"))
-    assert blind.threshold == ordered.threshold
+    for end in ("estimate", "low", "high"):  # in order, the work of the jobs bounds it, too: the same but for rounding
+        assert getattr(blind.threshold, end) == pytest.approx(getattr(ordered.threshold, end), rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -157,3 +160,46 @@ def test_controls_reach_as_far_as_the_laws(law: dict[str, object]) -> None:
     x = np.concatenate([[0.0], np.geomspace(1e-9, 1e9, 2_000_000)])
     r = 0.9 * (1.0 - model.classes[0].service.cdf(x))
     assert found[1] == pytest.approx(np.trapezoid(r / (0.1 + r), x), rel=1e-5)
+
+
+@pytest.mark.parametrize("servers", [100, 400])
+def test_piles_on_profiles_hold_a_known_threshold_with_fewer_jobs(
+    servers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Need 1 alone: the threshold is the number of servers, of which these piles are not told."""
+    model = single({"law": "exponential", "mean": 1.0}, servers)
+    table = job_table(model, None)
+    piled = {}
+    for closer in (bracket.CLOSER, 0.0):  # from profiles; never
+        monkeypatch.setattr(bracket, "CLOSER", closer)
+        piles = Piles(table, needs_of(model), Mix.of(model), seed=3, replicas=32, engine=CpuEngine())
+        found = bracket.bracket(
+            piles, initial_length(table), regenerative=False, precision=0.01, confidence=SURE, max_jobs=1e8,
+            progress=lambda done, text: None,
+        )  # fmt: skip
+        assert found.precise
+        assert_holds(float(servers), found.threshold, 0.011)
+        piled[closer] = found.jobs
+    assert piled.pop(0.0) > 3 * piled.popitem()[1]
+
+
+def test_a_pair_of_piles_has_the_top_of_one_and_the_bottom_of_the_other_of_the_same_jobs() -> None:
+    model = single({"law": "exponential", "mean": 1.0}, 50)
+    piles = Piles(job_table(model, None), needs_of(model), Mix.of(model), seed=3, replicas=4, engine=CpuEngine())
+    piles.extend(640)
+    start = np.linspace(0.0, 2.0, 50)
+    upper, lower = piles.others(start), piles.others(0.5 * start)
+    pair = Pairs(piles.others(start), piles.others(0.5 * start))
+    for length in (640, 1280):
+        for one in (upper, lower, pair):
+            one.extend(length)
+        state = pair.state()
+        assert np.array_equal(state.top, (upper.workload() - start).max(axis=1))
+        assert np.array_equal(state.bottom, (lower.workload() - 0.5 * start).min(axis=1))
+        assert np.array_equal(state.service, lower.state().service)
+        assert (state.bottom <= state.top).all()
+    assert pair.jobs == 2 * 4 * 1280
+    # Jobs that the first piles, from which profiles come, have not seen.
+    flat = piles.others(None)
+    flat.extend(640)
+    assert not np.isin(flat.state().service, piles.state().service).any()

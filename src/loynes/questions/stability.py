@@ -22,8 +22,9 @@ class Stability(Question):
 
     Runs until (high - low) / estimate <= precision, or `max_jobs` jobs were piled up, or `time` (seconds, or "30s") is
     up; `stopped` says which. Methods: `bracket`, from the pile's top and bottom; `regenerative`,
-    where a class needs all servers; `auto`, the better of these two; `doubling`, the paper's Algorithm 2, which stops
-    when two successive estimates agree to the precision. Disciplines: `fcfs`, strictly in turn, on the servers that are
+    where a class needs all servers; `auto`, the better of these two, or no run at all where the work of the jobs alone
+    bounds the threshold closely enough (`work`); `doubling`, the paper's Algorithm 2, which stops when two successive
+    estimates agree to the precision. Disciplines: `fcfs`, strictly in turn, on the servers that are
     free first; `random` (random assignment) picks them blindly; `reserving` lets jobs behind a blocked one start on
     servers that it does not take (see docs/resources.md). By default the model's own, `fcfs` unless it says otherwise.
 

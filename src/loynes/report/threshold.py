@@ -10,7 +10,7 @@ from loynes.report.waits import cluster_facts, how_of, intervals, lost, rate_til
 from loynes.report.words import about, between, percent, rate_scale, rates
 from loynes.results.charts.measures import units_of
 from loynes.results.charts.threshold import charts, losses
-from loynes.results.records.threshold import Threshold
+from loynes.results.records.threshold import BY_WORK, Threshold
 
 BRACKET = (
     "The limit lies between two bounds that hold for every length of run, not only for long ones: a pile of jobs grows "
@@ -21,22 +21,29 @@ CYCLES = (
     "Some jobs need all servers and end everything before them, so the run falls into independent pieces; their "
     "average is the answer, without any bias of where the run began."
 )
+WORK = (
+    "Strictly in turn, a job waits only while fewer servers are free than it needs, so in a full cluster at most one "
+    "server less than the largest need idles, and all others work. Both ends follow from that and from the mean "
+    "services alone: they are proved, and nothing was sampled."
+)
 WATCHED = (
     "Nothing bounds this limit: it was found by watching. At two rates a little beyond it the line never runs out, and "
     "the servers that are kept busy say how many jobs the policy carries; the limit is where the straight line through "
     "both meets the rate itself. The interval is that of the runs, extended by a quarter of what the line takes off."
 )
+WHY = {"regenerative": CYCLES, BY_WORK: WORK}
 LIMIT = "above that the line grows without end."
 
 
 @page_for(Threshold)
 def content(result: Threshold) -> Content:
     kinds = losses(result)
-    terms = [("replicas", str(result.replicas), "Independent runs that the interval comes from.")]
+    sampled = result.method != BY_WORK
+    terms = [("replicas", str(result.replicas), "Independent runs that the interval comes from.")] if sampled else []
     if result.variance_reduction > 1:
         meaning = "By this factor the known means of the jobs' services narrowed the variance; no bias comes from it."
         terms.append(("variance reduction", about(result.variance_reduction), meaning))
-    why = WATCHED if result.is_estimate else CYCLES if result.method == "regenerative" else BRACKET
+    why = WATCHED if result.is_estimate else WHY.get(result.method, BRACKET)
     return Content(
         kind="stability",
         title=f"{result.model.label}: how much load it can take",
@@ -50,7 +57,7 @@ def content(result: Threshold) -> Content:
         ],
         charts=charts(result),
         grids=[Grid.of(result.summary, "Figures")],
-        sure=Sure([why, intervals(result.confidence)], terms),
+        sure=Sure([why, *([intervals(result.confidence)] if sampled else [])], terms),
         models=[(result.model.label, result.model)],
         how=how_of(
             result,

@@ -34,10 +34,10 @@ from loynes.stationary.certificate import ATTEMPTS, SURE, Certificate, LongServi
 from loynes.stationary.cycles import certify_cycles
 from loynes.stationary.long_services import choose, far_reaching, short_services
 from loynes.stationary.modulated import certify_dependent
-from loynes.stationary.profile import heights_of, profile_of
 from loynes.stationary.rare import RareLaws, RareServices
 from loynes.threshold.controls import Mix, regressed_mean
 from loynes.threshold.piles import Heights, Piles
+from loynes.threshold.profile import heights_of, profile_of
 
 Array = NDArray[np.float64]
 
@@ -200,9 +200,9 @@ class _Search:
         Where blocks started flat must be long, a profile may allow shorter ones.
         """
         piles = self._piles(CHOOSING, STREAM_MAJORANT, ())
-        for block, theta in self._lengths(piles, ()):
+        for block, theta in self._lengths(piles):
             if block >= LONG_BLOCK and (profile := profile_of(piles)):
-                for choice in self._lengths(self._piles(CHOOSING, STREAM_MAJORANT, profile), profile):
+                for choice in self._lengths(self._piles(CHOOSING, STREAM_MAJORANT, profile)):
                     if self._size(*choice) <= 0.5 * self._size(block, theta):
                         yield *choice, profile
                     if 2 * choice[0] >= block:
@@ -222,7 +222,7 @@ class _Search:
             first, last = count * part // parts, count * (part + 1) // parts
             piles = self._piles(last - first, stream, profile, first)
             piles.extend(block)
-            yield self._blocks(piles, profile)
+            yield self._blocks(piles)
 
     def _piles(self, replicas: int, stream: int, profile: tuple[float, ...], first: int = 0) -> Piles:
         table, mix = job_table(self.model, None), Mix.of(self.model)
@@ -230,24 +230,21 @@ class _Search:
         options: dict[str, Any] = {"seed": self.seed, "replicas": replicas, "stream": stream, "first": first}
         return Piles(table, needs_of(self.model), mix, start=start, engine=self.context.engine, **options)
 
-    def _blocks(self, piles: Piles, profile: tuple[float, ...]) -> _Blocks:
-        heights, spread = piles.state(), 0.0
-        rise = heights.top
-        if profile:
-            start = heights_of(profile, piles.table.servers)
-            rise, spread = (piles.workload() - start).max(axis=1), float(np.ptp(start))
-        return _Blocks(rise, heights, piles.mix, self._laws, spread)
+    def _blocks(self, piles: Piles) -> _Blocks:
+        heights = piles.state()
+        spread = 0.0 if piles.start is None else float(np.ptp(piles.start))
+        return _Blocks(heights.top, heights, piles.mix, self._laws, spread)
 
     @cached_property
     def _laws(self) -> RareLaws:
         return RareLaws(job_table(self.model, None))
 
-    def _lengths(self, piles: Piles, profile: tuple[float, ...]) -> Iterator[tuple[int, float]]:
+    def _lengths(self, piles: Piles) -> Iterator[tuple[int, float]]:
         block, rate = BLOCK, self.rate
         while block * (CHOOSING + JUDGING) <= self.max_jobs:
             self.context.progress(0.0, f"certificate: trying blocks of {block} jobs")
             piles.extend(block)
-            blocks = self._blocks(piles, profile)
+            blocks = self._blocks(piles)
             rise = regressed_mean(blocks.rise, blocks.controls, 0.5).estimate.estimate
             time = block * (1.0 / rate - self.gaps.allowance)
             drift = time - rise

@@ -21,9 +21,9 @@ from loynes.kernels.engine import Array, Engine, Ints, PairState, Sandwich, whol
 from loynes.model.cluster import Model
 from loynes.stationary.certificate import Certificate
 from loynes.stationary.long_services import residuals_of
-from loynes.stationary.profile import heights_of
 from loynes.threshold.controls import Mix
 from loynes.threshold.piles import Piles
+from loynes.threshold.profile import heights_of
 
 # Pilot pairs; their slowest part, from which the tail of meeting times is judged; and what may be left apart.
 PILOTS = 128

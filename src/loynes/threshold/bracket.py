@@ -15,6 +15,8 @@ cycle has 1 / p jobs on average, so by Wald's identity E[S] = gamma (n + 1 / p),
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -22,17 +24,20 @@ from loynes.estimate import Estimate
 from loynes.execution.deadline import Stopped
 from loynes.execution.progress import Progress
 from loynes.kernels.engine import whole_blocks
-from loynes.threshold.controls import regressed_mean
-from loynes.threshold.outcome import Bracketed, Outcome, bracketed, hol_loss, report
-from loynes.threshold.piles import Heights, Piles, enough_replicas
+from loynes.threshold.controls import Mix, regressed_mean
+from loynes.threshold.outcome import NO_BOUNDS, Bracketed, Outcome, bracketed, hol_loss, report
+from loynes.threshold.piles import Heights, Pairs, Piles, enough_replicas
+from loynes.threshold.profile import heights_of, profiles_of
 
 # The next length is aimed a little beyond what the present one says is needed.
 AIM = 0.9
 LEAST_GROWTH, MOST_GROWTH = 1.25, 4.0
+# Piles are begun anew from profiles if these leave so much of the distance between top and bottom, at most.
+CLOSER = 0.5
 
 
 def bracket(
-    piles: Piles,
+    piles: Piles | Pairs,
     initial: int,
     *,
     regenerative: bool,
@@ -40,10 +45,12 @@ def bracket(
     confidence: float,
     max_jobs: float,
     progress: Progress,
+    bounds: tuple[float, float] = NO_BOUNDS,
 ) -> Outcome:
-    """Pile on until (high - low) / estimate <= precision.
+    """Pile on until (high - low) / estimate <= precision, within the bounds that are known beforehand (`work`).
 
-    Stopped before, the bracket is that of the piles as they are then. It holds for every length.
+    Stopped before, the bracket is that of the piles as they are then. It holds for every length. Where it would take
+    very long piles, others are piled on profiles (see there) instead, with jobs that the profiles do not know.
     """
     piles.extend(initial)
     states = [piles.state()]
@@ -60,17 +67,53 @@ def bracket(
         state = piles.state()
         half = min(states, key=lambda earlier: abs(earlier.length - 0.5 * length))
         gained = state.since(half)
-        current = _regenerated(piles, state, confidence) if regenerative else None
-        current = current or bracketed(state, gained, piles.mix, confidence)
+        current = _regenerated(piles, state, confidence) if regenerative and isinstance(piles, Piles) else None
+        current = current or bracketed(state, gained, piles.mix, confidence, bounds)
         most = whole_blocks(int(max_jobs / piles.replicas))
         report(progress, current.threshold, precision, length / most)
         width = 2.0 * current.threshold.relative
         precise = width <= precision
         if precise or stopped or length >= most:
             loss = hol_loss(gained, half.length, piles.mix, confidence)
-            return Outcome(current.threshold, loss, current.reduction, precise, stopped and not precise)
+            return Outcome(current.threshold, loss, current.reduction, precise, stopped and not precise, piles.jobs)
+        growth = _growth(current.gap, width - current.gap, AIM * precision)
+        if len(states) == 1 and isinstance(piles, Piles) and not regenerative and growth == MOST_GROWTH:
+            closer = _from_profiles(piles)
+            if closer is not None:
+                rest: dict[str, Any] = {
+                    "precision": precision,
+                    "confidence": confidence,
+                    "progress": progress,
+                    "bounds": bounds,
+                }
+                found = bracket(closer, initial, regenerative=False, max_jobs=0.5 * (max_jobs - piles.jobs), **rest)
+                idle = (_idle(found.threshold, piles.mix),)
+                return replace(found, hol_loss=idle, jobs=found.jobs + piles.jobs)
         states.append(state)
-        length = min(whole_blocks(int(length * _growth(current.gap, width - current.gap, AIM * precision))), most)
+        length = min(whole_blocks(int(length * growth)), most)
+
+
+def _from_profiles(piles: Piles) -> Pairs | None:
+    """Other piles, from heights about which they stay, if that leaves much less to bracket than piles from flat.
+
+    Where many jobs run side by side, the top of a pile lies far above its bottom, for all its length: from flat it must
+    be so long that this counts little.
+    """
+    found = None if piles.random else profiles_of(piles)
+    if found is None or found[2] > CLOSER:
+        return None
+    upper, lower = (heights_of(profile, piles.table.servers) if profile else None for profile in found[:2])
+    return Pairs(piles.others(upper), piles.others(lower))
+
+
+def _idle(threshold: Estimate, mix: Mix) -> Estimate:
+    """Servers lost to blocking in saturation: all that the work of the jobs leaves idle.
+
+    Known as well as the threshold, where the few jobs of a short run would say little.
+    """
+    work = float(mix.probability @ (mix.need * mix.mean))
+    ends = (threshold.estimate, threshold.high, threshold.low)
+    return Estimate(*(mix.servers - rate * work for rate in ends)).within(0.0, mix.servers)
 
 
 def _growth(gap: float, noise: float, wanted: float) -> float:

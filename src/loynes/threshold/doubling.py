@@ -28,7 +28,7 @@ def doubling(
         except Stopped:
             if last is None:
                 raise
-            return replace(last, stopped=True)
+            return replace(last, stopped=True, jobs=piles.jobs)
         state = piles.state()
         gained = state.since(before)
         bracket = bracketed(state, gained, piles.mix, confidence)
@@ -36,7 +36,7 @@ def doubling(
         agree = abs(estimate - previous) <= precision * estimate
         report(progress, bracket.threshold, precision, piles.jobs / max_jobs)
         loss = hol_loss(gained, before.length, piles.mix, confidence)
-        last = Outcome(bracket.threshold, loss, bracket.reduction, agree)
+        last = Outcome(bracket.threshold, loss, bracket.reduction, agree, jobs=piles.jobs)
         if agree or 2 * piles.jobs > max_jobs:
             return last
         previous, before = estimate, state

@@ -11,6 +11,9 @@ from loynes.execution.progress import Progress
 from loynes.threshold.controls import Mix, regressed_mean
 from loynes.threshold.piles import Heights
 
+# Of a threshold of which nothing is known beforehand.
+NO_BOUNDS = (0.0, math.inf)
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -21,6 +24,7 @@ class Outcome:
     reduction: float  # of variance, by control variates
     precise: bool  # False if max_jobs, or the end of the time, came before the precision
     stopped: bool = False  # by the end of the time, or because somebody asked
+    jobs: int = 0  # piled up in all
 
 
 @dataclass(frozen=True)
@@ -32,8 +36,10 @@ class Bracketed:
     reduction: float
 
 
-def bracketed(state: Heights, gained: Heights, mix: Mix, confidence: float) -> Bracketed:
-    """The bracket from piles started flat.
+def bracketed(
+    state: Heights, gained: Heights, mix: Mix, confidence: float, bounds: tuple[float, float] = NO_BOUNDS
+) -> Bracketed:
+    """The bracket from piles started flat, within the bounds that are known beforehand.
 
     The estimate is the growth in the second half, `gained`, whose bias is far smaller than that of height over length:
     of the tops or of the bottoms, whichever is quieter.
@@ -44,11 +50,16 @@ def bracketed(state: Heights, gained: Heights, mix: Mix, confidence: float) -> B
     later = gained.controls(mix, state.length - gained.length)
     growths = [regressed_mean(ends / gained.length, later, confidence) for ends in (gained.top, gained.bottom)]
     growth = min(growths, key=lambda mean: mean.estimate.half_width)
-    low = 1.0 / top.high
-    high = 1.0 / bottom.low if bottom.low > 0 else math.inf
-    centre = 1.0 / growth.estimate.estimate if growth.estimate.estimate > 0 else high
-    gap = (top.estimate - bottom.estimate) / top.estimate
-    return Bracketed(Estimate(min(max(centre, low), high), low, high), gap, growth.reduction)
+    low = max(1.0 / top.high, bounds[0])
+    # Never below the low end: a bracket above its upper bound is a sign that it cannot be trusted.
+    high = max(min(_inverse(bottom.low), bounds[1]), low)
+    centre = min(_inverse(growth.estimate.estimate), high)
+    least, most = max(1.0 / top.estimate, bounds[0]), min(_inverse(bottom.estimate), bounds[1])
+    return Bracketed(Estimate(min(max(centre, low), high), low, high), 1.0 - least / most, growth.reduction)
+
+
+def _inverse(growth: float) -> float:
+    return 1.0 / growth if growth > 0 else math.inf
 
 
 def hol_loss(gained: Heights, before: int, mix: Mix, confidence: float) -> tuple[Estimate, ...]:

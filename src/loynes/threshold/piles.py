@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,7 @@ class Piles:
         numbers = np.arange(first, first + replicas)
         self.table, self.mix, self.replicas = table, mix, replicas
         self.length = 0
+        self.numbers, self._given = (first, stream), (needs, seed)
         self._engine, self._rows = engine, (table, seed, stream, numbers)
         # Random assignment (all servers of a job are drawn, and nobody waits his turn) has a kernel of its own, which
         # keeps track of who is where.
@@ -48,6 +49,7 @@ class Piles:
         heap = new_heap(replicas, len(table.need), len(mix.blocking), len(table.units))
         places = start_places(table.arrivals, seed, stream, numbers)
         heights = np.zeros((replicas, table.servers))
+        self.start = start
         if start is not None:
             heights += start
         self._state = PileState(heights, places, heap)
@@ -55,6 +57,20 @@ class Piles:
     @property
     def jobs(self) -> int:
         return self.replicas * self.length
+
+    @property
+    def random(self) -> bool:
+        """Whether servers are drawn blindly, so that heights have no order."""
+        return self._task.random
+
+    def others(self, start: Array | None) -> Piles:
+        """As many replicas that know nothing of these, from other heights."""
+        needs, seed = self._given
+        first, stream = self.numbers
+        return Piles(
+            self.table, needs, self.mix, seed=seed, replicas=self.replicas, first=first + self.replicas, stream=stream,
+            start=start, engine=self._engine,
+        )  # fmt: skip
 
     def extend(self, length: int) -> None:
         """Pile up to `length` jobs a replica."""
@@ -72,7 +88,7 @@ class Piles:
         return np.asarray(self._state.heap.base[:, None] + ordered)
 
     def state(self) -> Heights:
-        """The piles as they are now."""
+        """The piles as they are now; top and bottom above the heights that they started from."""
         return self._heights(self._state)
 
     def regenerated(self) -> Heights:
@@ -84,15 +100,41 @@ class Piles:
     def _heights(self, state: PileState) -> Heights:
         heap = state.heap
         lost = heap.loss if self._task.random else heap.loss * self._engine.look_every(self.table)
+        if self.start is None:
+            top, bottom = (heap.base + end for end in (state.heights.max(axis=1), state.heights.min(axis=1)))
+        else:
+            risen = self.workload() - self.start
+            top, bottom = risen.max(axis=1), risen.min(axis=1)
         return Heights(
-            self.length,
-            heap.base + state.heights.max(axis=1),
-            heap.base + state.heights.min(axis=1),
-            lost.copy(),
-            heap.jobs.copy(),
-            heap.service.copy(),
-            heap.blocked.copy(),
+            self.length, top, bottom, lost.copy(), heap.jobs.copy(), heap.service.copy(), heap.blocked.copy()
         )
+
+
+class Pairs:
+    """The same jobs piled twice: on heights that they hardly rise above, and on such that they hardly fall below.
+
+    Tops are those of the first, bottoms those of the second, so that both ends of a bracket come from where they are
+    close. Stopped in between, the piles count as they were when both were of one length.
+    """
+
+    def __init__(self, upper: Piles, lower: Piles) -> None:
+        self.table, self.mix, self.replicas, self.length = upper.table, upper.mix, upper.replicas, 0
+        self._upper, self._lower, self._state = upper, lower, upper.state()
+
+    @property
+    def jobs(self) -> int:
+        return self._upper.jobs + self._lower.jobs
+
+    def extend(self, length: int) -> None:
+        """Pile up to `length` jobs a replica."""
+        for piles in (self._upper, self._lower):
+            piles.extend(length)
+        self.length, below = length, self._lower.state()
+        self._state = replace(self._upper.state(), bottom=below.bottom)
+
+    def state(self) -> Heights:
+        """The piles as they are now."""
+        return self._state
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,9 @@ from loynes.kernels.shape import usual_jobs
 from loynes.model import Model, Periodic
 from loynes.questions.answering.ending import after, allow, ended_by
 from loynes.results.quantity import rate_text
-from loynes.results.records.threshold import Threshold
+from loynes.results.records.threshold import BY_WORK, Threshold
 from loynes.stationary.backward import initial_length
+from loynes.threshold import work
 from loynes.threshold.bracket import bracket
 from loynes.threshold.controls import Mix
 from loynes.threshold.crossing import crossing
@@ -75,11 +76,13 @@ def sampled_threshold(
     context: Context,
 ) -> Threshold:
     """The threshold from piles, until (high - low) / estimate <= precision or max_jobs jobs have been piled up."""
-    most = usual_jobs(context.engine.most_jobs, job_table(model, None)) if max_jobs is None else max_jobs
-    pile = partial(_piled, method=method, replicas=replicas, seed=seed, context=context)
-    # Where slots of a cycle bring other classes, their order depends on the rate.
-    found = _in_cycles if model.phase_mix is not None and isinstance(model.arrivals, Periodic) else _as_they_come
-    one = found(model, pile, precision, confidence, most)
+    one = _by_work(model, precision) if method == "auto" else None
+    if one is None:
+        most = usual_jobs(context.engine.most_jobs, job_table(model, None)) if max_jobs is None else max_jobs
+        pile = partial(_piled, method=method, replicas=replicas, seed=seed, context=context)
+        # Where slots of a cycle bring other classes, their order depends on the rate.
+        found = _in_cycles if model.phase_mix is not None and isinstance(model.arrivals, Periodic) else _as_they_come
+        one = found(model, pile, precision, confidence, most)
     outcome = one.outcome
     warnings: tuple[str, ...] = ()
     if not outcome.precise:
@@ -128,6 +131,17 @@ class _Pile(Protocol):
     def __call__(self, model: Model, precision: float, confidence: float, *, max_jobs: float) -> _Piled: ...
 
 
+def _by_work(model: Model, precision: float) -> _Piled | None:
+    """What the work of jobs alone says of the threshold, if that is narrow enough: no pile is needed then."""
+    low, high = work.bounds(model)
+    threshold = Estimate(0.5 * (low + high), low, high)
+    if 2.0 * threshold.relative > precision:
+        return None
+    # Saturated, servers idle only where a job waits for more of them.
+    idle = Estimate(*(model.units[0] - rate * model.work for rate in (threshold.estimate, high, low)))
+    return _Piled(Outcome(threshold, (idle.within(0.0, model.units[0]),), 1.0, precise=True), BY_WORK, 0, 0, "")
+
+
 def _piled(
     model: Model,
     precision: float,
@@ -152,10 +166,10 @@ def _piled(
     else:
         outcome = bracket(
             piles, initial, regenerative=method == "regenerative", precision=precision, confidence=confidence,
-            max_jobs=max_jobs, progress=context.progress,
+            max_jobs=max_jobs, progress=context.progress, bounds=work.bounds(model),
         )  # fmt: skip
         reached = _wide(outcome, precision)
-    return _Piled(outcome, method, piles.replicas, piles.jobs, reached)
+    return _Piled(outcome, method, piles.replicas, outcome.jobs, reached)
 
 
 def _as_they_come(model: Model, pile: _Pile, precision: float, confidence: float, most: float) -> _Piled:

@@ -16,6 +16,8 @@ RATES = ("threshold", "ideal, without blocking", "carried, an estimate")
 _LOSS = "hol_loss_saturated"
 # How the method begins where nothing bounds the threshold.
 ESTIMATE = "estimate"
+# The method where the work of jobs says all, without a run.
+BY_WORK = "work"
 
 
 def _nested(losses: dict[str, Estimate]) -> dict[str, Any]:
@@ -101,5 +103,7 @@ class Threshold(Result):
 
     @property
     def footer(self) -> str:
+        if self.method == BY_WORK:
+            return "between bounds that hold for any services of these means: nothing was sampled"
         sure = how_sure(self.confidence, self.replicas)
         return f"{self.method}, {sure}, {self.jobs:.3g} jobs, {self.seconds:.1f} s, seed {self.seed}"
