@@ -12,7 +12,7 @@ import numpy as np
 from loynes.errors import UsageError
 from loynes.model import Model, load
 from loynes.questions.answering.forecasting import Known, Past, limits_of, recorded_starts
-from loynes.questions.answering.log_nodes import MEBIBYTE, LogNodes, asked_nodes
+from loynes.questions.answering.log_nodes import MEBIBYTE, LogNodes, nodes_of
 from loynes.questions.answering.machines import Machines
 from loynes.questions.answering.model_laws import ModelLaws
 from loynes.questions.answering.placing import fitting_on
@@ -104,8 +104,8 @@ def _nodes(asked: AskEta | AskEtaBacktest) -> LogNodes | None:
     """The nodes that were said, or those of the model that says what there is."""
     on = _on(asked)
     if on is not None and load(on).nodes is not None:
-        return asked_nodes(None, {}, on, asked.placement)
-    return asked_nodes(asked.nodes, asked.has, None, asked.placement)
+        return nodes_of(None, {}, on, asked.placement)
+    return nodes_of(asked.nodes, asked.has, None, asked.placement)
 
 
 def machines_of(asked: AskEta | AskEtaBacktest, header: int | None) -> Machines:

@@ -103,10 +103,13 @@ def in_log_units(amount: int) -> int:
 
 
 def asked_nodes(question: LogOnCluster) -> LogNodes | None:
-    """The nodes that are asked for: so many alike, or those of a model file; None where none are."""
-    has, file, placement = question.has, question.nodes_of, question.placement
-    # Of several numbers, the first.
+    """The nodes that a question asks for; of several numbers of them, the first."""
     count = question.nodes[0] if isinstance(question.nodes, tuple) else question.nodes
+    return nodes_of(count, question.has, question.nodes_of, question.placement)
+
+
+def nodes_of(count: int | None, has: dict[str, int], file: str | None, placement: str | None) -> LogNodes | None:
+    """So many alike, or those of a model file; None where none are asked for."""
     if file is not None:
         if count is not None or has:
             raise UsageError("nodes-of: say it, or nodes and has, not both")
