@@ -189,14 +189,20 @@ PIECES[Events] = _piece
 
 
 def floor_for(
-    policy: Policy, units: Ints, demand: Ints, layout: Layout | None = None, rules: Rules | None = None
+    policy: Policy,
+    units: Ints,
+    demand: Ints,
+    layout: Layout | None = None,
+    rules: Rules | None = None,
+    capacity: int = CAPACITY,
 ) -> Floor:
     """An empty floor with what a policy needs, for jobs of classes that need `demand`: [class, kind]."""
     if rules is not None and policy.keeps_place and (np.asarray(rules.holder) >= 0).any():
         raise UsageError(f"policy {policy.name!r}: it stops jobs by itself, and knows no quotas")
     size = demand.sum(axis=1)
     extreme = demand[[size.argmin(), size.argmax()]] if len(demand) else None
-    return new_floor(CAPACITY, units, len(demand) if policy.by_class else 0, policy.timetable, extreme, layout, rules)
+    classes = len(demand) if policy.by_class else 0
+    return new_floor(CAPACITY, units, classes, policy.timetable, extreme, layout, rules, policy.promises, policy.seeks)
 
 
 class _ArrivalSource:

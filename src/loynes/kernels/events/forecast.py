@@ -98,6 +98,13 @@ class Forecast(Task):
         return ForecastState(starts, np.zeros((self.rows, len(self.edges))))
 
 
+class _Classes(NamedTuple):
+    """Jobs that need the same are one class."""
+
+    demand: Ints  # [class, kind]
+    job_class: Ints  # [job]
+
+
 class _Room(NamedTuple):
     """What one thread works in."""
 
@@ -113,6 +120,8 @@ def _piece(task: Forecast, state: ForecastState) -> Piece:
     if not task.piled:
         loop_of(task.policy)  # one for all threads
     draws = task.draws.astype(np.int64)
+    demand, job_class = np.unique(task.need, axis=0, return_inverse=True)
+    classes = _Classes(demand, job_class.ravel().astype(np.int64))
 
     def piece(rows: slice, begin: int, end: int) -> None:
         word, free = np.empty((4, BLOCK), np.uint64), np.empty(len(task.units), np.int64)
@@ -124,7 +133,7 @@ def _piece(task: Forecast, state: ForecastState) -> Piece:
             )  # fmt: skip
             return
         for row in range(rows.start, rows.stop):
-            _serve(task, int(draws[row]), room, state.starts[row], state.busy[row])
+            _serve(task, classes, int(draws[row]), room, state.starts[row], state.busy[row])
 
     return piece
 
@@ -132,21 +141,18 @@ def _piece(task: Forecast, state: ForecastState) -> Piece:
 PIECES[Forecast] = _piece
 
 
-def _serve(task: Forecast, draw: int, room: _Room, starts: NDArray[np.float32], busy: Array) -> None:
+def _serve(task: Forecast, classes: _Classes, draw: int, room: _Room, starts: NDArray[np.float32], busy: Array) -> None:
     """One draw, event by event, until every waiting job has started, or the horizon is reached."""
     draw_times(task.laws, np.uint64(task.seed), STREAM_FORECAST, draw, room.word, room.times)
-    demand, job_class = np.unique(task.need, axis=0, return_inverse=True)
+    demand, job_class = classes
     later = None if task.later is None else later_jobs(task.later, task.seed, draw, task.horizon)
     if later is not None:
-        classes = np.unique(np.concatenate([task.need, later.need]), axis=0, return_inverse=True)
-        demand, job_class = classes[0], classes[1].ravel()[: len(task.need)]
-        coming = classes[1].ravel()[len(task.need) :]
-    floor = floor_for(task.policy, task.units, demand)
-    while len(floor.jobs) <= len(task.need) + CHUNK:
-        floor = larger(floor)
+        demand, together = np.unique(np.concatenate([task.need, later.need]), axis=0, return_inverse=True)
+        job_class, coming = np.split(together.ravel().astype(np.int64), [len(task.need)])
+    floor = floor_for(task.policy, task.units, demand, capacity=len(task.need) + CHUNK + 1)
     waiting = len(task.need) - task.running
     believed = np.maximum(task.laws.limit - task.laws.elapsed, room.times)
-    _lay_out(floor, demand, job_class.ravel().astype(np.int64), room.times, believed, task.running)
+    _lay_out(floor, demand, job_class, room.times, believed, task.running)
     floor.counts[WOKEN] = 1
     observations = new_observations(1, len(task.units), 1.0, waiting)
     state = np.zeros((len(task.edges), 2 + 3 * len(task.units)))

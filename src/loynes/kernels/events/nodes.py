@@ -37,9 +37,9 @@ MOST_WORDS = 1 << 26
 # Nodes whose most free units are kept together.
 BLOCK = 32
 NONE = -1
-# Places in Nodes.counts: a stack of unused pieces, how often units were given back, how often it was looked ahead, and
-# how many tasks of the head of the line there is room for at the time that was looked at.
-UNUSED, RELEASES, LOOKS, ROOM, COUNTS = range(5)
+# Places in Nodes.counts: a stack of unused pieces, how often units were given back, how often anything was moved, and
+# how many tasks of the head of the line there is room for when it is to start, and just before.
+UNUSED, RELEASES, MOVES, ROOM, BEFORE, COUNTS = range(6)
 
 
 class Nodes(NamedTuple):
@@ -66,9 +66,11 @@ class Nodes(NamedTuple):
     next_piece: Ints
     piece_node: Ints
     piece_tasks: Ints
-    # What is expected to be free at the time that was last looked at; as now unless it was looked at then, too.
-    later: Ints  # [node, kind]
-    looked: Ints  # [node]
+    # What is expected to be free when the head of the line is to start, and just before: the tasks of the head that
+    # single nodes have room for then are counts[ROOM] and counts[BEFORE].
+    expected: Ints  # [2, node, kind]
+    barred: Ints  # [class], counts[MOVES] when a job was last found to delay the head where it would be placed
+    later: Ints  # [node, kind], the least that is free in a stretch of a timetable
     # Running jobs in a heap by their believed ends.
     believed: Array  # [place]
     believed_slot: Ints  # [place]
@@ -111,9 +113,9 @@ def new_nodes(layout: Layout | None, slots: int, planned: bool = False) -> Any:
         ordered, grain, np.cumsum(most) - most, np.zeros((rows, words), np.uint64), np.zeros(rows, np.int64),
         np.zeros((kinds, int(most.max()) // 64 + 1), np.uint64), np.zeros((-(-count // BLOCK), kinds), np.int64),
         np.zeros(len(need), np.int64), np.full(len(need), NONE), counts, np.full(slots, NONE), links,
-        np.zeros(pieces, np.int64), np.zeros(pieces, np.int64), capacity.copy(), np.zeros(count, np.int64),
-        np.zeros(slots), np.zeros(slots, np.int64), np.zeros(slots, np.int64),
-        *_no_windows(count), np.zeros(2),
+        np.zeros(pieces, np.int64), np.zeros(pieces, np.int64), np.zeros((2, count, kinds), np.int64),
+        np.full(len(need), NONE), capacity.copy(), np.zeros(slots), np.zeros(slots, np.int64),
+        np.zeros(slots, np.int64), *_no_windows(count), np.zeros(2),
     )  # fmt: skip
     arrange(nodes)
     return nodes
@@ -173,6 +175,7 @@ def arrange(nodes: Nodes) -> None:
         limit = layout.per_node[c]
         nodes.possible[c] = int(np.minimum(room, limit if limit > 0 else layout.tasks[c]).sum()) >= layout.tasks[c]
     nodes.counts[RELEASES] += 1
+    nodes.counts[MOVES] += 1
 
 
 def _chosen(function: Any) -> Any:
@@ -243,6 +246,7 @@ def _place_nowhere(nodes, floor, slot):
 @place.variant(Nodes)
 def _place_on_nodes(nodes, floor, slot):
     put_on_nodes(nodes, floor, slot)
+    nodes.counts[MOVES] += 1
 
 
 @_chosen
@@ -259,6 +263,7 @@ def _displace_nothing(nodes, floor, slot):
 def _displace_from_nodes(nodes, floor, slot):
     take_off_nodes(nodes, slot, floor.jobs[slot].job_class)
     nodes.counts[RELEASES] += 1
+    nodes.counts[MOVES] += 1
 
 
 @_chosen
@@ -278,6 +283,7 @@ def _lend_nodes(nodes, floor, slot, sign):
         move_units(nodes, nodes.piece_node[piece], c, -sign * nodes.piece_tasks[piece])
         piece = nodes.next_piece[piece]
     nodes.counts[RELEASES] += 1
+    nodes.counts[MOVES] += 1
 
 
 @_chosen
