@@ -16,7 +16,8 @@ from loynes.errors import UsageError
 from loynes.kernels.events.believed import expect_end, expect_no_end
 from loynes.kernels.events.blocks import leave_seat, new_blocks, take_seat
 from loynes.kernels.events.layout import Layout, Rules
-from loynes.kernels.events.nodes import displace, more_slots, new_nodes, place
+from loynes.kernels.events.nodes import more_slots, new_nodes
+from loynes.kernels.events.placing import displace, place
 from loynes.kernels.events.promise import forget_promise, new_promise, note_stop, try_all_again
 from loynes.kernels.events.sharing import (
     ahead_of_newcomer,

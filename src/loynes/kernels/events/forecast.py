@@ -18,10 +18,10 @@ from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.cpu.engine import PIECES, Piece
 from loynes.kernels.cpu.starts import draw_times, starts_in_turn
 from loynes.kernels.engine import Task
-from loynes.kernels.events.engine import floor_for
 from loynes.kernels.events.floor import NOBODY, RUNNING, SPARE, WOKEN, admit, larger, start
 from loynes.kernels.events.loop import Arrivals, loop_of, new_observations, run_events
 from loynes.kernels.events.policies import Policy
+from loynes.kernels.events.replica import floor_for
 from loynes.kernels.reference import BLOCK
 from loynes.traces.run_times import RunTimeLaws
 

@@ -32,7 +32,7 @@ from loynes.kernels.events.floor import (
     vacate,
 )
 from loynes.kernels.events.histograms import COUNTED_IN_PLACE
-from loynes.kernels.events.nodes import add_fragmentation, idle_units
+from loynes.kernels.events.placing import add_fragmentation, idle_units
 from loynes.kernels.events.policies import Policy
 from loynes.kernels.events.predictions import PredictedArrivals, correct, learn, predict
 from loynes.kernels.events.preemption import preempts

@@ -14,7 +14,7 @@ import numpy as np
 
 from loynes.kernels.cpu.variants import chosen_by_type
 from loynes.kernels.events.floor import NOBODY, RUNNING, SURPRISED, rejoin, start, stop
-from loynes.kernels.events.nodes import lend
+from loynes.kernels.events.placing import lend
 from loynes.kernels.events.promise import forget_promise
 from loynes.kernels.events.sharing import PreemptiveSharing, Sharing
 from loynes.kernels.events.timetable import CHANGED

@@ -17,7 +17,9 @@ import numpy as np
 
 from loynes.arrays import Array, Ints
 from loynes.kernels.cpu.variants import chosen_by_type
-from loynes.kernels.events.nodes import BEFORE, NONE, ROOM, Nodes, tasks_in
+from loynes.kernels.events.node_order import NONE
+from loynes.kernels.events.nodes import BEFORE, ROOM, Nodes
+from loynes.kernels.events.placing import tasks_in
 from loynes.kernels.events.uncounted import inlined, uncounted
 
 # Places in Promise.notes: the number of the job that is promised its start and its class, and the last in line that was

@@ -15,19 +15,9 @@ import numpy as np
 from loynes.kernels.cpu.variants import chosen_by_type
 from loynes.kernels.events.ends import drop_first, enter, expect_ends
 from loynes.kernels.events.floor import NOBODY, RUNNING, TAIL, leave_line, run_where_placed, start
-from loynes.kernels.events.nodes import (
-    BEFORE,
-    MOVES,
-    NONE,
-    ROOM,
-    Nodes,
-    first_node,
-    next_node,
-    node_at,
-    put_on_nodes,
-    take_off_nodes,
-    tasks_in,
-)
+from loynes.kernels.events.node_order import NONE, first_node, next_node, node_at
+from loynes.kernels.events.nodes import BEFORE, MOVES, ROOM, Nodes
+from loynes.kernels.events.placing import put_on_nodes, take_off_nodes, tasks_in
 from loynes.kernels.events.promise import HEAD_CLASS, TRIED, WHOSE, change_expected, forget_promise, is_promised
 from loynes.kernels.events.sharing import leaves_quota
 from loynes.kernels.events.uncounted import inlined, uncounted

@@ -7,7 +7,8 @@ from typing import Any
 from loynes.kernels.cpu.variants import chosen_by_type
 from loynes.kernels.events.blocks import NO_SEAT, SEATED, Blocks, next_seat, seat_line
 from loynes.kernels.events.floor import LINED, NOBODY
-from loynes.kernels.events.nodes import Nodes, idle_units
+from loynes.kernels.events.nodes import Nodes
+from loynes.kernels.events.placing import idle_units
 from loynes.kernels.events.promise import Promise
 from loynes.kernels.events.uncounted import uncounted
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from loynes.errors import UsageError
 from loynes.estimate import half_width
-from loynes.kernels.events.engine import ReplicaRecord
 from loynes.kernels.events.policies import Policy, policies
+from loynes.kernels.events.replica import GOES_ON, ReplicaRecord
 from loynes.model import Model
 from loynes.questions.answering.limits import spread_of_work
 from loynes.questions.answering.orders import Order, PolicyLike, order_of
@@ -25,9 +25,10 @@ def orders_for(
     kinds: int,
     *,
     quotas: bool = False,
+    restarts: bool = False,
 ) -> list[Order]:
-    """The policies that are named, or all that apply where there are so many kinds of servers, and perhaps quotas,
-    which policies that stop jobs do not know; fcfs comes first."""
+    """The policies that are named, or all that apply where there are so many kinds of servers, and perhaps quotas, or
+    jobs that begin anew when they are stopped: policies that stop jobs themselves know neither. fcfs comes first."""
     if given:
         named = [order_of(one, numbers, inflation, strictly=False) for one in given]
         if len({one.policy for one in named}) < len(named):
@@ -37,8 +38,10 @@ def orders_for(
                 raise UsageError(f"policy {one.policy!r}: is for identical servers")
             if quotas and one.rule.keeps_place:
                 raise UsageError(f"policy {one.policy!r}: it stops jobs by itself, and knows no quotas")
+            if restarts and one.rule.keeps_place:
+                raise UsageError(f"policy {one.policy!r}: {GOES_ON}")
     else:
-        known = [one for one in policies().values() if not (quotas and one.keeps_place)]
+        known = [one for one in policies().values() if not ((quotas or restarts) and one.keeps_place)]
         apply = [one for one in known if kinds == 1 or not one.identical_servers_only]
         named = [order_of(one, numbers, inflation, strictly=False) for one in apply]
     first = [one for one in named if one.policy == "fcfs"] or [order_of("fcfs", {})]
