@@ -1,7 +1,7 @@
 """A long line in blocks, so that a policy finds who may start without a look at everybody who may not.
 
-Every job in line has a seat; seats are in the order of the line. Of every 16 seats the least need of each kind and the
-shortest believed time are kept, of every 16 of these blocks the same, and so on. A block is passed over where nobody in
+Every job in line has a seat; seats are in the order of the line. Of every 8 seats the least need of each kind and the
+shortest believed time are kept, of every 8 of these blocks the same, and so on. A block is passed over where nobody in
 it can need little enough, or take a short enough time. These are two jobs' numbers in general, so that somebody is
 found in a block only by a look into it; but nobody who may start is missed.
 
@@ -19,7 +19,7 @@ from loynes.arrays import Array, Ints
 from loynes.kernels.cpu.variants import chosen_by_type
 from loynes.kernels.events.uncounted import inlined, uncounted
 
-SHIFT = 4
+SHIFT = 3
 WIDE = 1 << SHIFT
 # A line of so many jobs is given seats, and loses them when it has become so short.
 LONG, SHORT = 64, 16

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from loynes.arrays import Array, Ints
 from loynes.errors import UsageError
-from loynes.kernels.events.believed import expect_end, expect_no_end
+from loynes.kernels.events.believed import expect_end, expect_no_end, new_ends
 from loynes.kernels.events.blocks import leave_seat, new_blocks, take_seat
 from loynes.kernels.events.layout import Layout, Rules
 from loynes.kernels.events.nodes import more_slots, new_nodes
@@ -85,6 +85,7 @@ class Floor(NamedTuple):
     nodes: Any  # Nodes, or the empty tuple where every kind of servers is one pool
     sharing: Any  # Sharing, or the empty tuple where there are no priorities and no quotas
     promise: Any  # Promise, or the empty tuple where no reservation of the head of the line is kept
+    ends: Any  # Ends, or the empty tuple where believed ends are not kept in order
     blocks: Any  # Blocks, or the empty tuple where the line is only walked along
 
 
@@ -121,6 +122,7 @@ def new_floor(
     return Floor(
         jobs, need, units.copy(), units.copy(), counts, alike, np.array([0.0, np.inf]), times, room, extreme,
         new_nodes(layout, capacity, planned), new_sharing(rules), new_promise(len(units)) if promising else (),
+        new_ends(jobs, 0) if promising or layout is not None else (),
         new_blocks(capacity, len(units)) if seeking and rules is None else (),
     )  # fmt: skip
 
@@ -143,9 +145,10 @@ def larger(floor: Floor) -> Floor:
 
 
 def with_kept(floor: Floor, other: Floor) -> Floor:
-    """A floor that keeps of its line what another does. Jobs in line get seats when they are looked for."""
+    """A floor that keeps of its jobs what another does. Those in line get seats when they are looked for."""
+    ends = () if other.ends == () else new_ends(floor.jobs, int(floor.counts[RUNNING]))
     blocks = () if other.blocks == () else new_blocks(len(floor.jobs), len(floor.units))
-    return floor._replace(promise=other.promise, blocks=blocks)
+    return floor._replace(promise=other.promise, ends=ends, blocks=blocks)
 
 
 def rebase(floor: Floor, time: float) -> None:
@@ -274,7 +277,7 @@ def run_where_placed(floor, slot):
     size = floor.counts[RUNNING]
     floor.counts[RUNNING] = size + 1
     _rise(floor, slot, floor.jobs[slot].end, size)
-    expect_end(floor.nodes, floor, slot, size)
+    expect_end(floor.ends, floor, slot, size)
 
 
 @inlined
@@ -297,7 +300,7 @@ def stop(floor, slot):
     hole = floor.jobs[slot].place
     floor.jobs[slot].place = NOBODY
     size = floor.counts[RUNNING] - 1
-    expect_no_end(floor.nodes, slot, size)
+    expect_no_end(floor.ends, slot, size)
     floor.counts[RUNNING] = size
     last, ends = floor.jobs[size].heap, floor.jobs[size].heap_end
     if hole < size:

@@ -35,7 +35,7 @@ def run_history(
     trail = trail_back(table, np.uint64(seed), STREAM_STATIONARY, replica, length, place)
     gap, service, job_class = np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK, np.int64)
     # First come, first served needs neither; without them it is the loop of that policy, compiled before.
-    kept, floor = floor, floor._replace(promise=(), blocks=())
+    kept, floor = floor, floor._replace(promise=(), ends=(), blocks=())
     fcfs, nothing, state = find_policy("fcfs"), np.empty(0), np.empty((0, 2 + 3 * kinds))
     observations = new_observations(len(table.need), kinds, 1.0)
 

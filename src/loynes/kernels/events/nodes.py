@@ -51,10 +51,6 @@ class Nodes(NamedTuple):
     expected: Ints  # [2, node, kind]
     barred: Ints  # [class], counts[MOVES] when a job was last found to delay the head where it would be placed
     later: Ints  # [node, kind], the least that is free in a stretch of a timetable
-    # Running jobs in a heap by their believed ends.
-    believed: Array  # [place]
-    believed_slot: Ints  # [place]
-    believed_place: Ints  # [slot]
     # Announced maintenance: when each node will be away, from and to; infinite where it has fewer times than others.
     windows: Array  # [node, number, 2]
     returns: Array  # all times at which one comes back, in order
@@ -94,8 +90,7 @@ def new_nodes(layout: Layout | None, slots: int, planned: bool = False) -> Any:
         np.zeros((kinds, int(most.max()) // 64 + 1), np.uint64), np.zeros((-(-count // BLOCK), kinds), np.int64),
         np.zeros(len(need), np.int64), np.full(len(need), NONE), counts, np.full(slots, NONE), links,
         np.zeros(pieces, np.int64), np.zeros(pieces, np.int64), np.zeros((2, count, kinds), np.int64),
-        np.full(len(need), NONE), capacity.copy(), np.zeros(slots), np.zeros(slots, np.int64),
-        np.zeros(slots, np.int64), *_no_windows(count), np.zeros(2),
+        np.full(len(need), NONE), capacity.copy(), *_no_windows(count), np.zeros(2),
     )  # fmt: skip
     arrange(nodes)
     return nodes
@@ -124,8 +119,7 @@ def more_slots(nodes: Any, slots: int, planned: bool = False) -> Any:
     if nodes == ():
         return nodes
     more = slots - len(nodes.piece)
-    names = ("believed", "believed_slot", "believed_place")
-    wider = {name: np.append(getattr(nodes, name), np.zeros_like(nodes.piece, shape=more)) for name in names}
+    wider: dict[str, Any] = {}
     if planned:
         known, extra = len(nodes.next_piece), more * _most_pieces(nodes.layout)
         links = np.arange(known + 1, known + extra + 1)

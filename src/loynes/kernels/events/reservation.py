@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from loynes.kernels.cpu.variants import chosen_by_type
-from loynes.kernels.events.ends import drop_first, enter, expect_ends
+from loynes.kernels.events.ends import drop_first, enter
 from loynes.kernels.events.floor import NOBODY, RUNNING, TAIL, leave_line, run_where_placed, start
 from loynes.kernels.events.node_order import NONE, first_node, next_node, node_at
 from loynes.kernels.events.nodes import BEFORE, MOVES, ROOM, Nodes
@@ -107,23 +107,25 @@ def _look_ahead_on_servers(nodes, floor, head):
 @uncounted
 def find_servers(floor, head):
     """What is left over then is in `spare`, and what would be just before in `before`."""
-    kinds, spare, before, size = floor.free.size, floor.promise.spare, floor.promise.before, expect_ends(floor)
+    kinds, spare, before, running = floor.free.size, floor.promise.spare, floor.promise.before, floor.counts[RUNNING]
     for k in range(kinds):
         spare[k] = floor.free[k] - floor.need[head, k]
     reserved, last = np.inf, -np.inf  # where servers are lost, the head may need more than there are
-    while size > 0 and floor.jobs[0].believed <= reserved:
-        ends, slot = floor.jobs[0].believed, floor.jobs[0].ending
+    size = list_ends(floor, running)
+    while size > 0 and max(floor.jobs[0].believed, floor.clock[0]) <= reserved:
+        # Whoever should have ended may do so at any moment.
+        ends = max(floor.jobs[0].believed, floor.clock[0])
         if ends > last:
             last = ends
             for k in range(kinds):
                 before[k] = spare[k]
+        slot, size = next_to_end(floor, size, running)
         enough = True
         for k in range(kinds):
             spare[k] += floor.need[slot, k]
             enough &= spare[k] >= 0
         if enough:
             reserved = ends
-        size = drop_first(floor, size)
     if reserved == np.inf:
         for k in range(kinds):
             before[k] = spare[k]
@@ -195,6 +197,24 @@ def _start_on_spare_nodes(nodes, floor, head, slot):
     return True
 
 
+@uncounted
+def list_ends(floor, running):
+    """A list of the jobs that end next: of the heap of all running ones those whose parents were taken from the list;
+    to begin with the first of all. How many are in it."""
+    return enter(floor, 0, 0, floor.ends.believed[0]) if running > 0 else 0
+
+
+@uncounted
+def next_to_end(floor, size, running):
+    """Take the job that ends next out of a list of that size, and put those behind it in; how many there are now."""
+    place = floor.jobs[0].ending
+    size = drop_first(floor, size)
+    for child in (2 * place + 1, 2 * place + 2):
+        if child < running:
+            size = enter(floor, size, child, floor.ends.believed[child])
+    return floor.ends.job[place], size
+
+
 @look_ahead.variant(Nodes)
 def _look_ahead_on_nodes(nodes, floor, head):
     nodes.counts[MOVES] += 1
@@ -214,14 +234,13 @@ def find_nodes(nodes, floor, head):
     while at != NONE:
         nodes.counts[ROOM] += tasks_in(nodes, nodes.free, node_at(nodes, c, at), c, 0.0, 0.0)
         at = next_node(nodes, c, at)
-    # The jobs that end next: of the heap of all running ones those whose parents have been taken. Those that end
-    # together last are listed from the end of the running ones.
-    size = enter(floor, 0, 0, nodes.believed[0]) if running > 0 else 0
+    # Those that end together last are listed from the end of the running ones.
+    size = list_ends(floor, running)
     while size > 0 and floor.jobs[0].believed <= reserved:
         ends = floor.jobs[0].believed
         if ends > last:
             last, together = ends, 0
-        slot, size = next_to_end(nodes, floor, size, running)
+        slot, size = next_to_end(floor, size, running)
         change_expected(nodes, floor, slot, c, ROOM, 1)
         together += 1
         floor.jobs[running - together].ending = slot
@@ -233,17 +252,6 @@ def find_nodes(nodes, floor, head):
         for i in range(together):
             change_expected(nodes, floor, floor.jobs[running - 1 - i].ending, c, BEFORE, -1)
     return reserved
-
-
-@uncounted
-def next_to_end(nodes, floor, size, running):
-    """Take the job that ends next out of a list of that size, and put those behind it in; how many there are now."""
-    place = floor.jobs[0].ending
-    size = drop_first(floor, size)
-    for child in (2 * place + 1, 2 * place + 2):
-        if child < running:
-            size = enter(floor, size, child, nodes.believed[child])
-    return nodes.believed_slot[place], size
 
 
 @uncounted
@@ -266,7 +274,7 @@ def find_around_maintenance(nodes, floor, head):
             # A node that failed is not expected to come back.
             capacity = nodes.layout.capacity[node, k] if nodes.away[node] <= announced else 0
             later[node, k] = capacity - nodes.held[node, k]
-    size = enter(floor, 0, 0, nodes.believed[0]) if running > 0 else 0
+    size = list_ends(floor, running)
     while reserved == np.inf:
         while back < nodes.returns.size and nodes.returns[back] <= floor.clock[0]:
             back += 1
@@ -276,7 +284,7 @@ def find_around_maintenance(nodes, floor, head):
         if time == np.inf:
             break
         while size > 0 and floor.jobs[0].believed <= time:
-            slot, size = next_to_end(nodes, floor, size, running)
+            slot, size = next_to_end(floor, size, running)
             change_expected(nodes, floor, slot, c, ROOM, 1)
         if back < nodes.returns.size and nodes.returns[back] <= time:
             back += 1
