@@ -16,6 +16,7 @@ from loynes.estimate import Estimate, mean_of
 from loynes.kernels.events.engine import run_classes
 from loynes.kernels.events.layout import NEVER, RESTART, RESUME, Layout, Rules
 from loynes.kernels.events.policies import policies
+from loynes.questions.answering.advising import orders_for
 from support import SURE, assert_holds
 
 
@@ -216,3 +217,6 @@ def test_policies_that_cannot_have_rules() -> None:
         run_classes(*given, policies()["server-filling"], 1, None, None, quota)
     with pytest.raises(UsageError, match="go on where they were"):
         run_classes(*given, policies()["divisor-filling"], 1, None, None, rules_of([0], RESTART))
+    assert not {"server-filling", "divisor-filling"} & {one.policy for one in orders_for((), {}, 1.0, 1, restarts=True)}
+    with pytest.raises(UsageError, match="go on where they were"):
+        orders_for(("divisor-filling",), {}, 1.0, 1, restarts=True)

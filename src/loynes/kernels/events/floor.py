@@ -103,7 +103,7 @@ def new_floor(
     """Empty; lines by class are kept for so many classes, and there is room for a timetable if it is planned.
 
     A floor that is promising keeps a reservation of the head of the line from event to event; one that is seeking keeps
-    a long line in blocks, but not where rules say who is held back.
+    a long line in blocks, but not where rules say who is held back, or nodes who fits.
     """
     counts = np.zeros(COUNTS, np.int64)
     counts[HEAD] = counts[TAIL] = NOBODY
@@ -123,7 +123,7 @@ def new_floor(
         jobs, need, units.copy(), units.copy(), counts, alike, np.array([0.0, np.inf]), times, room, extreme,
         new_nodes(layout, capacity, planned), new_sharing(rules), new_promise(len(units)) if promising else (),
         new_ends(jobs, 0) if promising or layout is not None else (),
-        new_blocks(capacity, len(units)) if seeking and rules is None else (),
+        new_blocks(capacity, len(units)) if seeking and rules is None and layout is None else (),
     )  # fmt: skip
 
 

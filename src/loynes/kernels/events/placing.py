@@ -95,7 +95,7 @@ def _place_nowhere(nodes, floor, slot):
 
 @place.variant(Nodes)
 def _place_on_nodes(nodes, floor, slot):
-    put_on_nodes(nodes, floor, slot)
+    put_on_nodes(nodes, slot, floor.jobs[slot].job_class, floor.clock[0], floor.jobs[slot].guess)
     nodes.counts[MOVES] += 1
 
 
@@ -207,9 +207,11 @@ def has_room(nodes, c, now, length):
 
 
 @uncounted
-def put_on_nodes(nodes, floor, slot):
-    layout, c, now = nodes.layout, floor.jobs[slot].job_class, floor.clock[0]
-    until = now + floor.jobs[slot].guess
+def put_on_nodes(nodes, slot, c, now, length):
+    """Choose the nodes of a job of a class that fits, and is believed to take so long from now on.
+
+    It is given no more than it reads: a call hands over every array of a floor, which takes longer than the choice."""
+    layout, until = nodes.layout, now + length
     drop_pieces(nodes, slot)  # of a plan that others were made for
     left, at = layout.tasks[c], first_node(nodes, c)
     if layout.placement != SPREAD or left == 1:

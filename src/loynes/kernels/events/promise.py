@@ -140,15 +140,16 @@ def _give_servers_back(nodes, floor, slot, after):
 
 @give_back.variant(Nodes)
 def _give_nodes_back(nodes, floor, slot, after):
-    change_expected(nodes, floor, slot, floor.promise.notes[HEAD_CLASS], BEFORE, 1)
+    c, of_head = floor.jobs[slot].job_class, floor.promise.notes[HEAD_CLASS]
+    change_expected(nodes, slot, c, of_head, BEFORE, 1)
     if after:
-        change_expected(nodes, floor, slot, floor.promise.notes[HEAD_CLASS], ROOM, 1)
+        change_expected(nodes, slot, c, of_head, ROOM, 1)
 
 
 @uncounted
-def change_expected(nodes, floor, slot, of_head, when, sign):
-    """A job's tasks, on the nodes that they have, will have ended by then (sign 1), or will not (-1)."""
-    c, piece, begin, end = floor.jobs[slot].job_class, nodes.piece[slot], nodes.stretch[0], nodes.stretch[1]
+def change_expected(nodes, slot, c, of_head, when, sign):
+    """The tasks of a job of a class, on the nodes that they have, will have ended by then (sign 1), or not (-1)."""
+    piece, begin, end = nodes.piece[slot], nodes.stretch[0], nodes.stretch[1]
     units = nodes.expected[when - ROOM]
     while piece != NONE:
         node = nodes.piece_node[piece]

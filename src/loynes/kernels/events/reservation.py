@@ -168,10 +168,11 @@ def _start(nodes, floor, slot):
 
 @start_before.variant(Nodes)
 def _start_on_nodes(nodes, floor, slot):
-    put_on_nodes(nodes, floor, slot)
+    c = floor.jobs[slot].job_class
+    put_on_nodes(nodes, slot, c, floor.clock[0], floor.jobs[slot].guess)
     nodes.counts[MOVES] += 1
     if floor.clock[0] + floor.jobs[slot].guess == floor.promise.time[0]:
-        change_expected(nodes, floor, slot, floor.promise.notes[HEAD_CLASS], BEFORE, -1)
+        change_expected(nodes, slot, c, floor.promise.notes[HEAD_CLASS], BEFORE, -1)
     leave_line(floor, slot)
     run_where_placed(floor, slot)
 
@@ -182,16 +183,16 @@ def _start_on_spare_nodes(nodes, floor, head, slot):
     if nodes.barred[c] == nodes.counts[MOVES] or not leaves_quota(floor.sharing, floor, slot, head):
         return False
     of_head = floor.jobs[head].job_class
-    put_on_nodes(nodes, floor, slot)
-    change_expected(nodes, floor, slot, of_head, ROOM, -1)
+    put_on_nodes(nodes, slot, c, floor.clock[0], floor.jobs[slot].guess)
+    change_expected(nodes, slot, c, of_head, ROOM, -1)
     if nodes.counts[ROOM] < nodes.layout.tasks[of_head]:
-        change_expected(nodes, floor, slot, of_head, ROOM, 1)
+        change_expected(nodes, slot, c, of_head, ROOM, 1)
         take_off_nodes(nodes, slot, c)
         if not announced:  # else it depends on how long a job takes where it is placed
             nodes.barred[c] = nodes.counts[MOVES]
         return False
     nodes.counts[MOVES] += 1
-    change_expected(nodes, floor, slot, of_head, BEFORE, -1)
+    change_expected(nodes, slot, c, of_head, BEFORE, -1)
     leave_line(floor, slot)
     run_where_placed(floor, slot)
     return True
@@ -241,7 +242,7 @@ def find_nodes(nodes, floor, head):
         if ends > last:
             last, together = ends, 0
         slot, size = next_to_end(floor, size, running)
-        change_expected(nodes, floor, slot, c, ROOM, 1)
+        change_expected(nodes, slot, floor.jobs[slot].job_class, c, ROOM, 1)
         together += 1
         floor.jobs[running - together].ending = slot
         if reserved == np.inf and nodes.counts[ROOM] >= tasks:
@@ -250,7 +251,8 @@ def find_nodes(nodes, floor, head):
     nodes.counts[BEFORE] = nodes.counts[ROOM]
     if reserved < np.inf:
         for i in range(together):
-            change_expected(nodes, floor, floor.jobs[running - 1 - i].ending, c, BEFORE, -1)
+            slot = floor.jobs[running - 1 - i].ending
+            change_expected(nodes, slot, floor.jobs[slot].job_class, c, BEFORE, -1)
     return reserved
 
 
@@ -285,7 +287,7 @@ def find_around_maintenance(nodes, floor, head):
             break
         while size > 0 and floor.jobs[0].believed <= time:
             slot, size = next_to_end(floor, size, running)
-            change_expected(nodes, floor, slot, c, ROOM, 1)
+            change_expected(nodes, slot, floor.jobs[slot].job_class, c, ROOM, 1)
         if back < nodes.returns.size and nodes.returns[back] <= time:
             back += 1
         nodes.stretch[0], nodes.stretch[1], nodes.counts[ROOM] = time, time + length, 0

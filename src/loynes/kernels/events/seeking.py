@@ -7,8 +7,6 @@ from typing import Any
 from loynes.kernels.cpu.variants import chosen_by_type
 from loynes.kernels.events.blocks import NO_SEAT, SEATED, Blocks, next_seat, seat_line
 from loynes.kernels.events.floor import LINED, NOBODY
-from loynes.kernels.events.nodes import Nodes
-from loynes.kernels.events.placing import idle_units
 from loynes.kernels.events.promise import Promise
 from loynes.kernels.events.uncounted import uncounted
 
@@ -54,7 +52,7 @@ def _walk_or_search(blocks, floor, slot, reserved, least):
 @uncounted
 def search(blocks, floor, slot, reserved, least):
     for k in range(floor.free.size):
-        blocks.most[0, k] = idle_units(floor.nodes, floor, k)
+        blocks.most[0, k] = max(floor.free[k], 0)
         blocks.most[1, k] = blocks.most[0, k]
     limit_to_spare(floor.promise, floor)
     seat = next_seat(blocks, blocks.seat[slot], floor.clock[0], reserved, least)
@@ -73,20 +71,5 @@ def _limit_nothing(promise, floor):
 
 @limit_to_spare.variant(Promise)
 def _limit_to_spare(promise, floor):
-    limit_to_spare_of(floor.nodes, floor)
-
-
-@_chosen
-def limit_to_spare_of(nodes, floor):
-    """In a pool that is a number of servers; on nodes it depends on where tasks are placed."""
-
-
-@limit_to_spare_of.variant(type(None))
-def _limit_to_spare_servers(nodes, floor):
     for k in range(floor.free.size):
-        floor.blocks.most[1, k] = min(floor.blocks.most[1, k], max(floor.promise.spare[k], 0))
-
-
-@limit_to_spare_of.variant(Nodes)
-def _limit_to_no_nodes(nodes, floor):
-    pass
+        floor.blocks.most[1, k] = min(floor.blocks.most[1, k], max(promise.spare[k], 0))
