@@ -14,11 +14,14 @@ from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import job_table
 from loynes.kernels.cpu.engine import CpuEngine
 from loynes.kernels.events.engine import Events, run_classes, run_jobs, run_replicas
+from loynes.kernels.events.forecast import Forecast
 from loynes.kernels.events.layout import PACK, PLACEMENTS, Layout
 from loynes.kernels.events.loop import KINDS, SPAN
 from loynes.kernels.events.policies import find_policy, policies
 from loynes.questions.answering.events import event_task
 from loynes.questions.answering.orders import order_of
+from loynes.traces.run_times import no_history
+from loynes.traces.snapshot import Snapshot
 from recorder import Recorder, options, timed
 
 MODEL, LOAD, JOBS = "five-class-exponential", 0.75, 1_000_000
@@ -44,6 +47,7 @@ def main() -> None:
         wanted = WANTED.get(policy.name, "")
         print(f"| {policy} | {found.arrived / took.wall / 1e6:.2f} | {wanted} | {wait:.2f} |", flush=True)
     long_lines(model, record)
+    forecasts(record)
     on_nodes(record)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     run_replicas(Events(*one, find_policy("fcfs"), jobs_observed=20 * JOBS, unit=model.mean_service), core)
@@ -71,6 +75,33 @@ def long_lines(model: loynes.Model, record: Recorder) -> None:
             record.note(f"{count} jobs at once, {name}", took, 2 * count, "events")
             cells.append(f"{took.wall / (2 * count) * 1e6:.3g}")
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
+def forecasts(record: Recorder) -> None:
+    """What becomes of a long line, draw by draw: needs of 1 to 255, log-uniformly, limits of 1 to 48 hours, run times
+    uniform below them, and nobody comes later."""
+    print("\n| policy | running | waiting | servers | ms a draw | wanted |\n| --- | ---: | ---: | ---: | ---: | ---: |")
+    cases = itertools.product(("easy", "easy-sjbf", "shortest-first"), ((1000, 5000, 10_000), (300, 5000, 3000)))
+    for policy, (running, waiting, servers) in cases:
+        rng, count = np.random.default_rng(1), running + waiting
+        need = np.floor(np.exp(rng.uniform(0, np.log(256), count))).astype(np.int64)
+        need[:running] = np.maximum(need[:running] * min(0.99 * servers / need[:running].sum(), 1.0), 1).astype(
+            np.int64
+        )
+        limit, elapsed = rng.uniform(3600.0, 48 * 3600.0, count), np.zeros(count)
+        elapsed[:running] = 0.9 * rng.random(running) * limit[:running]
+        jobs = Snapshot(tuple(map(str, range(count))), running, {"servers": need}, elapsed, limit, np.zeros(count), {})
+        edges, core = np.linspace(0.0, 1e6, 50), CpuEngine(1)
+        task = Forecast(
+            1, np.arange(20), need[:, None], np.array([servers]), running, no_history(jobs), edges, find_policy(policy)
+        )
+        one = task.part(np.arange(1))
+        core.run(one, one.new_state(), 0, 1)  # compiled before the clock runs
+        took, _ = timed(partial(core.run, task, task.new_state(), 0, task.rows))
+        record.note(f"forecast under {policy}, {running} running on {servers}", took, task.rows, "draws")
+        wanted = 6 if policy == "easy" and servers == 10_000 else ""
+        each = took.processor / task.rows * 1e3
+        print(f"| {policy} | {running} | {waiting} | {servers} | {each:.1f} | {wanted} |", flush=True)
 
 
 def on_nodes(record: Recorder) -> None:

@@ -17,10 +17,11 @@ from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import job_table
 from loynes.kernels.cpu.engine import CpuEngine
 from loynes.kernels.events.changes import Changes, ServerChange
-from loynes.kernels.events.engine import Events, jobs_before, run_classes, run_replicas
+from loynes.kernels.events.engine import Events, run_classes, run_replicas
 from loynes.kernels.events.layout import FIRST_FIT, PACK, SPREAD, Layout
 from loynes.kernels.events.loop import KINDS
 from loynes.kernels.events.policies import policies
+from loynes.kernels.events.replica import jobs_before
 
 
 def layout_of(capacity: Any, tasks: Any, task_need: Any, placement: int = PACK, **others: Any) -> Layout:

@@ -15,10 +15,11 @@ from loynes.inputs.tables import JobTable, job_table
 from loynes.kernels.cpu.engine import CpuEngine
 from loynes.kernels.cpu.stretches import run_replay
 from loynes.kernels.events.changes import Changes, ServerChange
-from loynes.kernels.events.engine import Events, ReplicaRecord, run_jobs, run_replicas
+from loynes.kernels.events.engine import Events, run_jobs, run_replicas
 from loynes.kernels.events.floor import HEAD, LINED, NOBODY, Floor, admit, interrupt, new_floor, start
 from loynes.kernels.events.loop import KINDS, WAITING, draw
 from loynes.kernels.events.policies import find_policy, policies
+from loynes.kernels.events.replica import ReplicaRecord
 from loynes.kernels.reference import BLOCK
 from loynes.stationary.backward import backward_samples
 

@@ -19,7 +19,7 @@ import loynes
 from loynes.inputs.philox import STREAM_POLICY, STREAM_STATIONARY, long_uniform, words
 from loynes.inputs.tables import class_probabilities, job_table
 from loynes.kernels.cpu.engine import CpuEngine
-from loynes.kernels.events import engine
+from loynes.kernels.events import replica
 from loynes.kernels.events.changes import Changes, ServerChange
 from loynes.kernels.events.engine import Events, run_jobs, run_replicas
 from loynes.kernels.events.loop import draw
@@ -497,10 +497,10 @@ def test_from_any_state(name: str) -> None:
 def test_however_many_slots(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many jobs at once as a floor has slots, the last of them used: the same waits as with many to spare."""
     rng = np.random.default_rng(9)
-    count, units = engine.CAPACITY, np.array([8])
+    count, units = replica.CAPACITY, np.array([8])
     need, service = np.sort(rng.integers(1, 9, (count, 1)), axis=0), rng.exponential(1.0, count)
     waits = []
     for capacity in (count, 4 * count):
-        monkeypatch.setattr(engine, "CAPACITY", capacity)
+        monkeypatch.setattr(replica, "CAPACITY", capacity)
         waits.append(run_jobs(units, np.zeros(count), need, service, name, 0 if name == "conservative" else 2)[0])
     np.testing.assert_array_equal(*waits)

@@ -14,8 +14,9 @@ from test_nodes import BOOK_ON_NODES, NodeCluster, layout_of, random_layout, som
 from loynes.errors import UsageError
 from loynes.estimate import Estimate, mean_of
 from loynes.kernels.events.engine import run_classes
-from loynes.kernels.events.layout import NEVER, RESUME, Layout, Rules
+from loynes.kernels.events.layout import NEVER, RESTART, RESUME, Layout, Rules
 from loynes.kernels.events.policies import policies
+from loynes.questions.answering.advising import orders_for
 from support import SURE, assert_holds
 
 
@@ -214,3 +215,8 @@ def test_policies_that_cannot_have_rules() -> None:
     given = (np.ones(1, np.int64), np.zeros(1), np.zeros(1, np.int64), one, np.ones(1), np.ones(1))
     with pytest.raises(UsageError, match="knows no quotas"):
         run_classes(*given, policies()["server-filling"], 1, None, None, quota)
+    with pytest.raises(UsageError, match="go on where they were"):
+        run_classes(*given, policies()["divisor-filling"], 1, None, None, rules_of([0], RESTART))
+    assert not {"server-filling", "divisor-filling"} & {one.policy for one in orders_for((), {}, 1.0, 1, restarts=True)}
+    with pytest.raises(UsageError, match="go on where they were"):
+        orders_for(("divisor-filling",), {}, 1.0, 1, restarts=True)

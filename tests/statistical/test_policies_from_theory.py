@@ -18,9 +18,10 @@ import loynes
 from loynes.estimate import half_width
 from loynes.execution.context import Context
 from loynes.kernels.cpu.engine import CpuEngine
-from loynes.kernels.events.engine import ReplicaRecord, run_replicas
+from loynes.kernels.events.engine import run_replicas
 from loynes.kernels.events.loop import ENDED, WAIT
 from loynes.kernels.events.policies.msr import Turns
+from loynes.kernels.events.replica import ReplicaRecord
 from loynes.kernels.events.schedules import best_schedules, schedules_for, single_schedule
 from loynes.questions.answering.advising import falls_behind
 from loynes.questions.answering.events import event_task

@@ -10,7 +10,6 @@ from loynes.estimate import Estimate, mean_of, probability_from
 from loynes.estimators.chains import grid_of, spread_of, tails_of
 from loynes.estimators.measures import ALL_JOBS, NOTHING_MORE, Moment, Resource, System, Waits, Wanted, system_from
 from loynes.inputs.tables import MANY_CLASSES
-from loynes.kernels.events.engine import ReplicaRecord
 from loynes.kernels.events.loop import (
     BOUNDED,
     ENDED,
@@ -25,6 +24,7 @@ from loynes.kernels.events.loop import (
     WAIT_SQUARE,
     WAITING,
 )
+from loynes.kernels.events.replica import ReplicaRecord
 from loynes.kernels.tally import Tally
 from loynes.model.cluster import Model
 

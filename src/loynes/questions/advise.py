@@ -19,7 +19,7 @@ from loynes.results.records.advice import SORTED_BY, Advice, Choice, State, sort
 
 if TYPE_CHECKING:
     from loynes.estimators.measures import Wanted
-    from loynes.kernels.events.engine import ReplicaRecord
+    from loynes.kernels.events.replica import ReplicaRecord
     from loynes.questions.answering.objectives import Objective, Target
     from loynes.questions.answering.orders import Order
 
@@ -87,8 +87,9 @@ class Advise(Question):
         names = [c.label for c in model.classes]
         asked, target = asked_of(self.slo, names, model.time_unit), self._target()
         orders = orders_for(
-            self.policies, numbers_of(self), self.inflation, len(model.kinds), quotas=bool(model.quotas)
-        )
+            self.policies, numbers_of(self), self.inflation, len(model.kinds), quotas=bool(model.quotas),
+            restarts=model.preemption == "restart",
+        )  # fmt: skip
         remarks = {order.policy: check_order(model, order) for order in orders}
         judged = event_rate(
             model, order_of("easy", {}), self.rate, self.load, judged=True, seed=self.seed, context=context

@@ -25,7 +25,7 @@ from loynes.results.records.simulation import Simulation
 
 if TYPE_CHECKING:
     from loynes.estimators.measures import Wanted
-    from loynes.kernels.events.engine import ReplicaRecord
+    from loynes.kernels.events.replica import ReplicaRecord
     from loynes.questions.answering.orders import Order
 
 REPLICAS = 32

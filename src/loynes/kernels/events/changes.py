@@ -9,7 +9,8 @@ import numpy as np
 from loynes.arrays import Array, Ints
 from loynes.kernels.events.floor import RUNNING, Floor
 from loynes.kernels.events.loop import lose_servers
-from loynes.kernels.events.nodes import NONE, arrange
+from loynes.kernels.events.node_order import NONE
+from loynes.kernels.events.nodes import arrange
 
 
 @dataclass(frozen=True)

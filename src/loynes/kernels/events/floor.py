@@ -13,9 +13,12 @@ from numpy.typing import NDArray
 
 from loynes.arrays import Array, Ints
 from loynes.errors import UsageError
-from loynes.kernels.events.believed import expect_end, expect_no_end
+from loynes.kernels.events.believed import expect_end, expect_no_end, new_ends
+from loynes.kernels.events.blocks import leave_seat, new_blocks, take_seat
 from loynes.kernels.events.layout import Layout, Rules
-from loynes.kernels.events.nodes import displace, more_slots, new_nodes, place
+from loynes.kernels.events.nodes import more_slots, new_nodes
+from loynes.kernels.events.placing import displace, place
+from loynes.kernels.events.promise import forget_promise, new_promise, note_stop, try_all_again
 from loynes.kernels.events.sharing import (
     ahead_of_newcomer,
     goes_before,
@@ -81,6 +84,9 @@ class Floor(NamedTuple):
     extreme: Ints  # [2, kind]: needs of the classes that need least and most of all that may come; 0 if not known
     nodes: Any  # Nodes, or the empty tuple where every kind of servers is one pool
     sharing: Any  # Sharing, or the empty tuple where there are no priorities and no quotas
+    promise: Any  # Promise, or the empty tuple where no reservation of the head of the line is kept
+    ends: Any  # Ends, or the empty tuple where believed ends are not kept in order
+    blocks: Any  # Blocks, or the empty tuple where the line is only walked along
 
 
 def new_floor(
@@ -91,8 +97,14 @@ def new_floor(
     extreme: Ints | None = None,
     layout: Layout | None = None,
     rules: Rules | None = None,
+    promising: bool = False,
+    seeking: bool = False,
 ) -> Floor:
-    """Empty; lines by class are kept for so many classes, and there is room for a timetable if it is planned."""
+    """Empty; lines by class are kept for so many classes, and there is room for a timetable if it is planned.
+
+    A floor that is promising keeps a reservation of the head of the line from event to event; one that is seeking keeps
+    a long line in blocks, but not where rules say who is held back, or nodes who fits.
+    """
     counts = np.zeros(COUNTS, np.int64)
     counts[HEAD] = counts[TAIL] = NOBODY
     counts[SPARE] = capacity
@@ -109,7 +121,9 @@ def new_floor(
     extreme = np.zeros((2, len(units)), np.int64) if extreme is None else extreme.copy()
     return Floor(
         jobs, need, units.copy(), units.copy(), counts, alike, np.array([0.0, np.inf]), times, room, extreme,
-        new_nodes(layout, capacity, planned), new_sharing(rules),
+        new_nodes(layout, capacity, planned), new_sharing(rules), new_promise(len(units)) if promising else (),
+        new_ends(jobs, 0) if promising or layout is not None else (),
+        new_blocks(capacity, len(units)) if seeking and rules is None and layout is None else (),
     )  # fmt: skip
 
 
@@ -126,7 +140,15 @@ def larger(floor: Floor) -> Floor:
     wide.jobs["spare"][:capacity] = np.arange(2 * capacity - 1, capacity - 1, -1)
     wide.jobs["spare"][capacity : capacity + spare] = floor.jobs["spare"][:spare]
     wide.counts[SPARE] = capacity + spare
-    return wide._replace(nodes=more_slots(floor.nodes, 2 * capacity, planned), sharing=floor.sharing)
+    wide = wide._replace(nodes=more_slots(floor.nodes, 2 * capacity, planned), sharing=floor.sharing)
+    return with_kept(wide, floor)
+
+
+def with_kept(floor: Floor, other: Floor) -> Floor:
+    """A floor that keeps of its jobs what another does. Those in line get seats when they are looked for."""
+    ends = () if other.ends == () else new_ends(floor.jobs, int(floor.counts[RUNNING]))
+    blocks = () if other.blocks == () else new_blocks(len(floor.jobs), len(floor.units))
+    return floor._replace(promise=other.promise, ends=ends, blocks=blocks)
 
 
 def rebase(floor: Floor, time: float) -> None:
@@ -135,6 +157,8 @@ def rebase(floor: Floor, time: float) -> None:
         floor.jobs[name] -= time
     floor.times[:] -= time
     floor.clock[:] -= time
+    if floor.promise != ():
+        forget_promise(floor.promise)
 
 
 @inlined
@@ -177,7 +201,9 @@ def enter_line(floor, slot, ahead, alike):
         floor.counts[TAIL] = slot
     else:
         floor.jobs[behind].before = slot
+        try_all_again(floor.promise)
     floor.counts[LINED] += 1
+    take_seat(floor.blocks, floor, slot)
     note_entry(floor.sharing, floor, slot)
     if floor.counts[BY_CLASS]:
         _enter_alike(floor, slot, alike)
@@ -201,6 +227,7 @@ def _enter_alike(floor, slot, alike):
 
 @inlined
 def leave_line(floor, slot):
+    leave_seat(floor.blocks, slot)
     note_leaving(floor.sharing, floor, slot)
     ahead, behind = floor.jobs[slot].before, floor.jobs[slot].after
     if ahead == NOBODY:
@@ -250,7 +277,7 @@ def run_where_placed(floor, slot):
     size = floor.counts[RUNNING]
     floor.counts[RUNNING] = size + 1
     _rise(floor, slot, floor.jobs[slot].end, size)
-    expect_end(floor.nodes, floor, slot, size)
+    expect_end(floor.ends, floor, slot, size)
 
 
 @inlined
@@ -263,6 +290,7 @@ def start(floor, slot):
 @inlined
 def stop(floor, slot):
     """Take a job off its servers; what it has had is not lost."""
+    note_stop(floor.promise, floor, slot)
     displace(floor.nodes, floor, slot)
     hold(floor.sharing, floor, slot, -1)
     for k in range(floor.free.size):
@@ -272,7 +300,7 @@ def stop(floor, slot):
     hole = floor.jobs[slot].place
     floor.jobs[slot].place = NOBODY
     size = floor.counts[RUNNING] - 1
-    expect_no_end(floor.nodes, slot, size)
+    expect_no_end(floor.ends, slot, size)
     floor.counts[RUNNING] = size
     last, ends = floor.jobs[size].heap, floor.jobs[size].heap_end
     if hole < size:

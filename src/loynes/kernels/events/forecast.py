@@ -18,7 +18,6 @@ from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.cpu.engine import PIECES, Piece
 from loynes.kernels.cpu.starts import draw_times, starts_in_turn
 from loynes.kernels.engine import Task
-from loynes.kernels.events.engine import floor_for
 from loynes.kernels.events.floor import (
     NOBODY,
     RUNNING,
@@ -33,8 +32,10 @@ from loynes.kernels.events.floor import (
 )
 from loynes.kernels.events.layout import Layout
 from loynes.kernels.events.loop import Arrivals, loop_of, new_observations, run_events
-from loynes.kernels.events.nodes import NONE, add_piece, move_units, piece_on
+from loynes.kernels.events.node_order import NONE
+from loynes.kernels.events.placing import add_piece, move_units, piece_on
 from loynes.kernels.events.policies import Policy
+from loynes.kernels.events.replica import floor_for
 from loynes.kernels.reference import BLOCK
 from loynes.traces.run_times import RunTimeLaws
 
@@ -200,9 +201,7 @@ def _serve(
     draw_times(task.laws, np.uint64(task.seed), STREAM_FORECAST, draw, room.word, room.times)
     later = None if days is None else later_jobs(days, task.seed, draw, task.horizon)
     demand = classes.demand
-    floor = floor_for(task.policy, task.units, demand, classes.layout)
-    while len(floor.jobs) <= len(task.need) + CHUNK:
-        floor = larger(floor)
+    floor = floor_for(task.policy, task.units, demand, classes.layout, capacity=len(task.need) + CHUNK + 1)
     waiting = len(task.need) - task.running
     believed = np.maximum(task.laws.limit - task.laws.elapsed, room.times)
     if classes.layout is None:

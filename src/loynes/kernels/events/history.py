@@ -10,7 +10,7 @@ import numpy as np
 
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import JobTable
-from loynes.kernels.events.floor import NOBODY, RUNNING, SPARE, Floor, larger, rebase, rejoin
+from loynes.kernels.events.floor import NOBODY, RUNNING, SPARE, Floor, larger, rebase, rejoin, with_kept
 from loynes.kernels.events.loop import Arrivals, draw_history, new_observations, run_events, trail_back
 from loynes.kernels.events.policies import find_policy
 from loynes.kernels.events.predictions import guessed
@@ -34,6 +34,8 @@ def run_history(
     demand, kinds = np.ascontiguousarray(table.demand, dtype=np.int64), len(table.units)
     trail = trail_back(table, np.uint64(seed), STREAM_STATIONARY, replica, length, place)
     gap, service, job_class = np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK, np.int64)
+    # First come, first served needs neither; without them it is the loop of that policy, compiled before.
+    kept, floor = floor, floor._replace(promise=(), ends=(), blocks=())
     fcfs, nothing, state = find_policy("fcfs"), np.empty(0), np.empty((0, 2 + 3 * kinds))
     observations = new_observations(len(table.need), kinds, 1.0)
 
@@ -61,7 +63,7 @@ def run_history(
     never = np.array([np.inf])
     arrive(Arrivals(never, np.zeros(1, np.int64), never, never, np.full(1, NOBODY)), 0, when)
     rebase(floor, when)
-    return floor
+    return with_kept(floor, kept)
 
 
 def put_running_in_line(floor: Floor) -> None:

@@ -32,10 +32,11 @@ from loynes.kernels.events.floor import (
     vacate,
 )
 from loynes.kernels.events.histograms import COUNTED_IN_PLACE
-from loynes.kernels.events.nodes import add_fragmentation, idle_units
+from loynes.kernels.events.placing import add_fragmentation, idle_units
 from loynes.kernels.events.policies import Policy
 from loynes.kernels.events.predictions import PredictedArrivals, correct, learn, predict
 from loynes.kernels.events.preemption import preempts
+from loynes.kernels.events.promise import forget_promise
 from loynes.kernels.events.sharing import counts_stops
 from loynes.kernels.events.timetable import CHANGED, surprise
 from loynes.kernels.events.uncounted import inlined, uncounted
@@ -254,6 +255,7 @@ def lose_servers(floor, lost, hit, in_line):
         floor.free[k] -= lost[k]
     floor.counts[WOKEN] = 1
     floor.counts[SURPRISED] = CHANGED
+    forget_promise(floor.promise)
 
 
 @uncounted

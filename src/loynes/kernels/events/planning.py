@@ -2,7 +2,7 @@
 
 On nodes a job that has a reservation has the nodes for it, too. There is room for it in a stretch of time if its tasks
 can be placed by what every node has free at each time of the stretch; they are, one after the other, as if they started
-at once (see nodes.py).
+at once (see placing.py).
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ import numpy as np
 from loynes.kernels.cpu.variants import chosen_by_type
 from loynes.kernels.events.floor import STEPS, leave_line, run_where_placed, start
 from loynes.kernels.events.layout import PACK, SPREAD
-from loynes.kernels.events.nodes import NONE, Nodes, add_piece, drop_pieces, move_units, piece_on, tasks_in
+from loynes.kernels.events.node_order import NONE
+from loynes.kernels.events.nodes import Nodes
+from loynes.kernels.events.placing import add_piece, drop_pieces, move_units, piece_on, tasks_in
 from loynes.kernels.events.sharing import within_quota
 from loynes.kernels.events.uncounted import uncounted
 from loynes.kernels.events.view import fits

@@ -15,7 +15,9 @@ import numpy as np
 
 from loynes.arrays import Array, Ints
 from loynes.inputs.philox import STREAM_BELIEF, short_uniform, words
+from loynes.kernels.events.believed import expect_later_end
 from loynes.kernels.events.floor import NOBODY, RUNNING, SURPRISED
+from loynes.kernels.events.promise import forget_promise
 from loynes.kernels.events.timetable import CHANGED
 from loynes.kernels.events.uncounted import uncounted
 
@@ -128,3 +130,5 @@ def correct(floor, arrivals):
             arrivals.corrected[number] = times + 1
             floor.jobs[slot].guess = min(longer, limit)
             floor.counts[SURPRISED] = CHANGED
+            expect_later_end(floor.ends, floor, slot, floor.counts[RUNNING])
+            forget_promise(floor.promise)

@@ -14,7 +14,8 @@ import numpy as np
 
 from loynes.kernels.cpu.variants import chosen_by_type
 from loynes.kernels.events.floor import NOBODY, RUNNING, SURPRISED, rejoin, start, stop
-from loynes.kernels.events.nodes import lend
+from loynes.kernels.events.placing import lend
+from loynes.kernels.events.promise import forget_promise
 from loynes.kernels.events.sharing import PreemptiveSharing, Sharing
 from loynes.kernels.events.timetable import CHANGED
 from loynes.kernels.events.uncounted import uncounted
@@ -67,6 +68,7 @@ def make_way(sharing, floor, head):
             _stop_for_another(sharing, floor, floor.jobs[i].ending)
     start(floor, head)
     floor.counts[SURPRISED] = CHANGED
+    forget_promise(floor.promise)
     return True
 
 

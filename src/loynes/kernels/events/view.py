@@ -4,7 +4,7 @@ A job is known by its slot, a number; NOBODY is the slot of no job, and none of 
 """
 
 from loynes.kernels.events.floor import HEAD, LINED, MEMORY, RUNNING, TAIL
-from loynes.kernels.events.nodes import can_place, idle_units, would_fit_empty
+from loynes.kernels.events.placing import can_place, idle_units, would_fit_empty
 from loynes.kernels.events.sharing import from_here, goes_before, newest_in_line, unless_held_back, within_quota
 from loynes.kernels.events.uncounted import inlined, uncounted
 

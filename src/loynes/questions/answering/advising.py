@@ -12,9 +12,9 @@ from loynes.errors import UsageError
 from loynes.estimate import half_width, mean_of
 from loynes.execution.context import Context
 from loynes.execution.deadline import Stopped
-from loynes.kernels.events.engine import ReplicaRecord
 from loynes.kernels.events.loop import KINDS, SPAN
 from loynes.kernels.events.policies import Policy, policies
+from loynes.kernels.events.replica import GOES_ON, ReplicaRecord
 from loynes.model import Model
 from loynes.questions.answering.events import event_task, run_until
 from loynes.questions.answering.limits import spread_of_work
@@ -37,10 +37,11 @@ def orders_for(
     *,
     quotas: bool = False,
     users: bool = False,
+    restarts: bool = False,
 ) -> list[Order]:
-    """The policies that are named, or all that apply where there are so many kinds of servers, and perhaps quotas,
-    which policies that stop jobs do not know, or limits of users, which those do not know either that are computed for
-    the mix of jobs; fcfs comes first."""
+    """The policies that are named, or all that apply where there are so many kinds of servers, and perhaps quotas or
+    jobs that begin anew when they are stopped, which policies that stop jobs themselves do not know, or limits of
+    users, which those do not know either that are computed for the mix of jobs; fcfs comes first."""
     if given:
         named = [order_of(one, numbers, inflation, strictly=False) for one in given]
         if len({one.policy for one in named}) < len(named):
@@ -50,8 +51,10 @@ def orders_for(
                 raise UsageError(f"policy {one.policy!r}: is for identical servers")
             if quotas and one.rule.keeps_place:
                 raise UsageError(f"policy {one.policy!r}: it stops jobs by itself, and knows no quotas")
+            if restarts and one.rule.keeps_place:
+                raise UsageError(f"policy {one.policy!r}: {GOES_ON}")
     else:
-        known = [one for one in policies().values() if not ((quotas or users) and one.keeps_place)]
+        known = [one for one in policies().values() if not ((quotas or users or restarts) and one.keeps_place)]
         known = [one for one in known if not (users and one.prepare is not None)]
         apply = [one for one in known if kinds == 1 or not one.identical_servers_only]
         named = [order_of(one, numbers, inflation, strictly=False) for one in apply]

@@ -22,9 +22,10 @@ from loynes.execution.context import Context
 from loynes.execution.deadline import Deadline
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import job_table
-from loynes.kernels.events.engine import Events, jobs_before, run_classes
+from loynes.kernels.events.engine import Events, run_classes
 from loynes.kernels.events.loop import KINDS, SPAN, Arrivals
 from loynes.kernels.events.recorded import WAIT, observe
+from loynes.kernels.events.replica import jobs_before
 from loynes.model import Model, load
 from loynes.questions.answering.fitted_classes import classes_on, cluster_table
 from loynes.questions.answering.log_cluster import Cluster, fitting

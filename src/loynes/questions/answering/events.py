@@ -14,7 +14,8 @@ from loynes.execution.deadline import Stopped
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import job_table
 from loynes.kernels.engine import Engine
-from loynes.kernels.events.engine import Events, EventState, ReplicaRecord
+from loynes.kernels.events.engine import Events, EventState
+from loynes.kernels.events.replica import ReplicaRecord
 from loynes.model import Model
 from loynes.questions.answering.nodes import layout_of, rules_of
 from loynes.questions.answering.orders import Order

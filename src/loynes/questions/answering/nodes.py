@@ -17,7 +17,8 @@ from loynes.results.records.simulation import Pooled
 
 if TYPE_CHECKING:
     from loynes.execution.context import Context
-    from loynes.kernels.events.engine import Events, ReplicaRecord
+    from loynes.kernels.events.engine import Events
+    from loynes.kernels.events.replica import ReplicaRecord
     from loynes.questions.answering.orders import Order
 
 # Chains up to so many states take a second or two: their exact waits are shown beside those on nodes.

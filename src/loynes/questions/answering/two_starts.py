@@ -29,8 +29,8 @@ from loynes.execution.context import Context
 from loynes.execution.deadline import Stopped
 from loynes.execution.steps import Steps
 from loynes.kernels.events.changes import Changes
-from loynes.kernels.events.engine import ReplicaRecord
 from loynes.kernels.events.loop import SPAN, WAITING
+from loynes.kernels.events.replica import ReplicaRecord
 from loynes.model import Model
 from loynes.questions.answering.ending import MAX_JOBS, ended_by
 from loynes.questions.answering.events import event_task, run_until, unended_jobs

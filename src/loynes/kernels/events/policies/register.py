@@ -57,6 +57,8 @@ class Policy:
     believes_run_times: bool = False  # its choices depend on how long it believes jobs to take
     by_class: bool = False  # it needs lines by class
     timetable: bool = False  # it needs room for a timetable
+    seeks: bool = False  # it seeks those who may start in the whole line: a long one is kept in blocks
+    promises: bool = False  # the head of the line has a reservation, which is kept from event to event
     asks_again: bool = False  # it may want to be asked when nothing happens (`ask_again`), as those with a timetable do
     keeps_place: bool = False  # running jobs keep their place in line, and may be stopped
     identical_servers_only: bool = False

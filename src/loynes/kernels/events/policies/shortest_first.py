@@ -4,24 +4,29 @@ import numpy as np
 
 from loynes.kernels.events.floor import NOBODY, start
 from loynes.kernels.events.policies.register import policy
-from loynes.kernels.events.view import believed_time, first_in_line, fits, next_in_line
+from loynes.kernels.events.seeking import may_start_from, prepare_line
+from loynes.kernels.events.view import any_idle, believed_time, first_in_line, fits, next_in_line
 
 
 @policy(
     "shortest-first",
     rank=7,
     believes_run_times=True,
+    seeks=True,
     caveat="needs run times; long and big jobs may starve",
     summary="of those that fit, the one believed to take least time",
 )
 def shortest_first(floor, option):
     while True:
         best, least = NOBODY, np.inf
-        slot = first_in_line(floor)
+        if first_in_line(floor) == NOBODY or not any_idle(floor):
+            return
+        prepare_line(floor.blocks, floor, first_in_line(floor))
+        slot = may_start_from(floor.blocks, floor, first_in_line(floor), np.inf, least)
         while slot != NOBODY:
             if believed_time(floor, slot) < least and fits(floor, slot):
                 best, least = slot, believed_time(floor, slot)
-            slot = next_in_line(floor, slot)
+            slot = may_start_from(floor.blocks, floor, next_in_line(floor, slot), np.inf, least)
         if best == NOBODY:
             return
         start(floor, best)
