@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from loynes.errors import UsageError
 from loynes.model import Model, load
+from loynes.readable import readable
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -49,7 +50,7 @@ def explore(subject: str, changes: Iterable[str], *, browser: bool, port: int, h
               file=sys.stderr)  # fmt: skip
 
     def ready() -> None:
-        print(f"{state.cluster.label} is at {address}", flush=True)
+        print(readable(f"{state.cluster.label} is at {address}"), flush=True)
         print("Ctrl-C ends it", file=sys.stderr, flush=True)
         if browser:
             threading.Timer(0.5, webbrowser.open, (address,)).start()

@@ -74,7 +74,7 @@ def load(source: str | Path | Mapping[str, Any] | Model, changes: Iterable[str] 
         return validate(given.document)
     except ValidationError as error:
         found = problems_of(given.document, error, validate)
-        raise ModelError(in_lines(given.origin, given.document, found, given.lines(), applied)) from None
+        raise ModelError(*in_lines(given.origin, given.document, found, given.lines(), applied)) from None
 
 
 def _time_unit(document: Mapping[str, Any]) -> str | None:
