@@ -115,7 +115,9 @@ def test_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     path = folder / "m\n.toml"
     path.write_text(tomli_w.dumps(model()), encoding="utf-8")
     target = folder / "result.json"
-    assert main(["evaluate", str(path), "--rate", "1", "--samples", "2000", "-o", str(target)]) is None
+    with pytest.raises(SystemExit) as done:
+        main(["evaluate", str(path), "--rate", "1", "--samples", "2000", "-o", str(target)])
+    assert done.value.code == 0
     said = capsys.readouterr()
     assert not OBEYED.search(said.out)
     assert not OBEYED.search(said.err)

@@ -299,7 +299,7 @@ def _at_the_prompt() -> None:
 UNFORESEEN = 70
 
 
-def main(arguments: list[str] | None = None) -> object:
+def main(arguments: list[str] | None = None) -> None:
     """Run the command line; errors a user can cause become one line on standard error and an exit code."""
     from loynes.errors import LoynesError
     from loynes.readable import readable
@@ -312,10 +312,9 @@ def main(arguments: list[str] | None = None) -> object:
             stream.reconfigure(errors="replace")
     try:
         ended = app(args=arguments, standalone_mode=False)
+        code = ended if isinstance(ended, int) else 0  # that of typer.Exit
     except SystemExit as end:
-        if end.code == INTERRUPTED and arguments is None:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # one more, while Python shuts down, changes nothing
-        raise
+        code = end.code
     except LoynesError as error:
         for line in error.lines:
             print(readable(f"loynes: {line}"), file=sys.stderr)
@@ -323,8 +322,9 @@ def main(arguments: list[str] | None = None) -> object:
     except typer.Abort:
         print("loynes: nothing was answered, nothing was written", file=sys.stderr)
         sys.exit(1)
-    except MemoryError:
-        print("loynes: not enough memory; ask for fewer replicas, samples or servers", file=sys.stderr)
+    except MemoryError as error:
+        size = f" ({error})" if str(error) else ""  # NumPy says how much was asked for
+        print(f"loynes: not enough memory{size}; ask for fewer replicas, samples or servers", file=sys.stderr)
         sys.exit(2)
     except OSError as error:
         print(f"loynes: standard output cannot be written: {error.strerror}", file=sys.stderr)
@@ -334,9 +334,9 @@ def main(arguments: list[str] | None = None) -> object:
             sys.exit(_usage(error))
         _report_asked(error)
         sys.exit(UNFORESEEN)
-    if isinstance(ended, int) and ended:  # of typer.Exit
-        sys.exit(ended)
-    return ended
+    if code == INTERRUPTED and arguments is None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # one more, while Python shuts down, changes nothing
+    sys.exit(code)
 
 
 def _is_about_usage(error: Exception) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from functools import singledispatch
 from pathlib import Path
@@ -59,6 +60,8 @@ STYLE = {
 # Letters of all names under an axis that fit beside each other.
 MOST_LETTERS = 72
 LONGEST_NAME = 28
+# A longer word would leave no room for the drawing itself.
+ENDLESS = re.compile(r"\S{61,}")
 # Whole numbers across, fewer than these, have ticks at whole numbers.
 MOST_TICKS = 12
 
@@ -75,7 +78,7 @@ def _with_plain_texts(chart: Chart) -> Chart:
     names that begin with an underscore out of legends."""
 
     def plain(text: str) -> str:
-        shown = readable(text).replace("$", r"\$")
+        shown = ENDLESS.sub(lambda word: _short(word[0]), readable(text)).replace("$", r"\$")
         return f" {shown}" if shown.startswith("_") else shown
 
     return readable_throughout(chart, plain)
