@@ -60,7 +60,8 @@ class AskReplayCases(ReplayedLog):
         servers = str(data.get("servers"))
         if data.get("policies") or "," in servers or ":" in servers:
             return data
-        return data | {"policies": (data.get("policy", cls.model_fields["policy"].default),)}
+        left = {name: value for name, value in data.items() if name != "policy"}
+        return left | {"policies": (data.get("policy", cls.model_fields["policy"].default),)}
 
     def answer(self, context: Context) -> ReplayCases:
         context.progress(0.0, "reading")
