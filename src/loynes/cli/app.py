@@ -311,7 +311,7 @@ def main(arguments: list[str] | None = None) -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
-        ended = app(args=arguments, standalone_mode=False)
+        ended = app(args=arguments, prog_name="loynes", standalone_mode=False)
         code = ended if isinstance(ended, int) else 0  # that of typer.Exit
     except SystemExit as end:
         code = end.code
