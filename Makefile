@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
 
-.PHONY: run setup test check bench growth docs site wheel clean
+.PHONY: run setup test fuzz check bench growth docs site wheel clean
 
 run: $(READY)  ## evaluate the default model
 	$(BIN)/loynes evaluate five-class-exponential --load 0.75
@@ -26,6 +26,9 @@ $(READY_DEV): pyproject.toml | $(VENV)/bin/python
 
 test: $(READY_DEV)  ## every test that needs no GPU
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal  # a worker a core: threads of theirs would wait for each other
+
+fuzz: $(READY_DEV)  ## nonsense of every command and every place of a model, other nonsense each time; ten minutes
+	$(BIN)/python tests/fuzz/long.py 600 $$(date +%s)
 
 check: $(READY_DEV)  ## style, types, import direction
 	$(BIN)/ruff check .
@@ -48,6 +51,7 @@ growth: $(READY_DEV)  ## what servers, classes, load, jobs and workers cost, and
 
 docs: $(READY_DEV)  ## recompute the figures that the docs show, run the notebooks
 	$(BIN)/python docs/figures.py
+	$(BIN)/python docs/counts.py
 	$(BIN)/python docs/notebooks/run.py
 
 site: $(READY_DEV)  ## the documentation as pages, in site/; zensical serve shows them while they are written
