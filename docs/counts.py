@@ -1,4 +1,4 @@
-"""Count the tests, and write the numbers into the page on how it is tested: python docs/counts.py, a part of make docs."""
+"""Count the tests, and write the numbers into the page on how it is tested; a part of make docs."""
 
 from __future__ import annotations
 

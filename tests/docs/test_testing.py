@@ -1,4 +1,4 @@
-"""The page on how it is tested: every file it names is there, every folder of tests is on it, and its counts are true."""
+"""The page on how it is tested: what it names is there, every folder of tests is on it, and its counts are true."""
 
 from __future__ import annotations
 
