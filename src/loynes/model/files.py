@@ -101,6 +101,8 @@ def _read(source: str) -> Source:
     path = Path(source)
     if source in builtin_names() and not path.is_file():
         return Source(source, tomllib.loads(builtin_text(source)))
+    if not source:
+        raise ModelError("model: no file and no built-in model is named")
     kind = {".json": "JSON", ".yaml": "YAML", ".yml": "YAML"}.get(path.suffix.lower(), "TOML")
     lines: Callable[[], Lines] = dict
     try:
