@@ -4,6 +4,8 @@ and quickly, before it is paid for."""
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -84,6 +86,12 @@ CASES = [
     ("compare month.csv --servers 12 --policies fcfs,easy --policy msr", "policy or policies, not both"),
     ("replay month.csv --servers 12 --run-times 1e-300", "run-times 1e-300: must be at least 1e-06"),
     ("replay month.csv --servers 12 --scale 1e-300", "no job is left at scale 1e-300"),
+    ("replay month.csv --nodes 999999999 --has cpu=4", "nodes 999999999: must be at most 100000"),
+    ("replay month.csv --policies fcfs,easy --nodes 4 --has cpu=4", "--nodes: means nothing with --policies"),
+    ("advise model.json --rate 1 --jobs 99999999999 --replicas 1000", "weeks or more on one machine"),
+    ("compare model.json --policies fcfs,easy --rates 1 --jobs 99999999999", "weeks or more on one machine"),
+    ("plan model.json --partition --rate 1 --jobs 99999999999", "weeks or more on one machine"),
+    ("evaluate ", "model: no file and no built-in model is named"),
     ("check model.json --workers 999999999", "workers 999999999: must be at least 1 and at most"),
     ("evaluate", "Missing argument 'MODEL|LOG'; see loynes evaluate -h"),
     ("evalute model.json", "No such command 'evalute'"),
@@ -126,6 +134,28 @@ def test_large_models_are_judged_quickly(folder: Path, monkeypatch: pytest.Monke
         began = time.process_time()
         assert run(["check", "large.json"]).code == DONE
         assert time.process_time() - began < 4 * MOST_SECONDS
+
+
+def test_a_program_that_prints_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `eta --run` runs is ended, and nothing of it is kept in memory; one that fails says why."""
+    monkeypatch.setattr("loynes.traces.snapshots.read.MOST_PRINTED", 1 << 20)
+    endless = [sys.executable, "-c", "while True: print('x' * 1000)"]
+    ended = run(["eta", "--run", shlex.join(endless), "--servers", "8", "--quiet"])
+    assert (ended.code, ended.err.count("\n")) == (BAD, 1)
+    assert "printed more than 1 MiB, which is no list of jobs" in ended.err
+    failing = [sys.executable, "-c", "import sys; sys.exit('no such cluster')"]
+    ended = run(["eta", "--run", shlex.join(failing), "--servers", "8", "--quiet"])
+    assert (ended.code, ended.err.count("\n")) == (BAD, 1)
+    assert "ended with 1: no such cluster" in ended.err
+
+
+def test_times_beyond_all_numbers(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are answered, without a word of Python's about it."""
+    monkeypatch.chdir(folder)
+    line = ["eta", "now.csv", "--servers", "8", "--draws", "8", "--within", "1e300", "--quiet", "--json"]
+    ended = run(line)
+    assert ended.code == DONE, ended.err
+    assert json.loads(ended.out)["command"] == "eta"
 
 
 def test_time_is_bounded_in_these_tests() -> None:
