@@ -92,6 +92,7 @@ CASES = [
     ("compare model.json --policies fcfs,easy --rates 1 --jobs 99999999999", "weeks or more on one machine"),
     ("plan model.json --partition --rate 1 --jobs 99999999999", "weeks or more on one machine"),
     ("evaluate ", "model: no file and no built-in model is named"),
+    ("sensitivity model.json --load 0.5 --seed " + "9" * 400, "must be at most 18446744073709551615"),
     ("check model.json --workers 999999999", "workers 999999999: must be at least 1 and at most"),
     ("evaluate", "Missing argument 'MODEL|LOG'; see loynes evaluate -h"),
     ("evalute model.json", "No such command 'evalute'"),

@@ -22,7 +22,8 @@ RECORDED = Path(__file__).parents[1] / "recorded"
 SAME = settings(
     derandomize=True, database=None, suppress_health_check=list(HealthCheck), deadline=None, phases=[Phase.generate]
 )
-LINES, MODELS = 400, 300
+LINES, MODELS = 6, 120
+COUNTED = Counter[object]()
 
 
 @pytest.fixture(scope="module")
@@ -44,25 +45,24 @@ def test_every_command_has_something_to_be_about() -> None:
     assert len(KNOWN) >= 23
 
 
-@pytest.fixture(scope="module")
-def counted() -> Counter[tuple[str, object]]:
-    return Counter()
+@pytest.mark.parametrize("name", KNOWN)
+def test_command_lines(name: str, folder: Path) -> None:
+    """Whether they are answered or refused, every one keeps what is promised."""
+
+    @settings(SAME, max_examples=LINES)
+    @given(line=command_lines({name: KNOWN[name]}))
+    def typed(line: list[str]) -> None:
+        COUNTED[holds(line, folder).code] += 1
+
+    typed()
 
 
-@settings(SAME, max_examples=LINES)
-@given(line=command_lines(KNOWN))
-def test_command_lines(line: list[str], folder: Path, counted: Counter[tuple[str, object]]) -> None:
-    counted[line[0], holds(line, folder).code] += 1
-
-
-def test_what_was_tried(counted: Counter[tuple[str, object]]) -> None:
-    """Every command was typed, and most of what was typed is nonsense, but not all of it."""
-    if not counted:
-        pytest.skip("no command line was tried here")
-    assert {name for name, _ in counted} == set(KNOWN)
-    codes = Counter(code for _, code in counted.elements())
-    assert codes[BAD] > 100
-    assert codes[DONE] > 20
+def test_what_was_tried() -> None:
+    """Most of what is typed is nonsense, but not all of it: what holds of answers was tried, too."""
+    if COUNTED.total() < LINES * len(KNOWN):
+        pytest.skip("not all command lines were tried in this process")
+    assert COUNTED[BAD] > COUNTED.total() // 4
+    assert COUNTED[DONE] > COUNTED.total() // 10
 
 
 @settings(SAME, max_examples=MODELS)

@@ -312,7 +312,7 @@ def main(arguments: list[str] | None = None) -> None:
             stream.reconfigure(errors="replace")
     try:
         ended = app(args=arguments, prog_name="loynes", standalone_mode=False)
-        code: object = ended if isinstance(ended, int) else 0  # that of typer.Exit
+        code: str | int | None = ended if isinstance(ended, int) else 0  # that of typer.Exit
     except SystemExit as end:
         code = end.code
     except LoynesError as error:
