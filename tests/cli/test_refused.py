@@ -46,6 +46,7 @@ ODD = {
         "classes": [{"need": {"cpu": 1}, "probability": 1.0, "service": {"law": "exponential", "mean": 1.0}}],
         "scenario": [{"from": 1, "until": 2, "lost": 1}],
     },
+    "stiff.json": one(service={"law": "coxian", "rates": [1e100, 2.0], "continue": [0.5]}),
     "crews.json": {
         "servers": 100_000,
         "classes": [
@@ -60,6 +61,7 @@ CASES = [
     ("exact phases.json", "a erlang service of 1e+09 phases, whose rates would take 7.45e+09 GiB; at most 8192"),
     ("check more-phases.json", "service.phases = 1000"),
     ("check gaps.json", "1000000000 phases together"),
+    ("simulate stiff.json --jobs 20 --replicas 2", "service: rates of up to 1e+100 beside a mean of 0.25"),
     ("evaluate wide.json", "rate 0.5 is unstable"),
     ("exact crews.json --max-states 1000000000", "states in 2 stages would take 24.7 GiB, more than 4"),
     ("check all-lost.json", "scenario[0]: lost = '101%': must be at most 100%"),
