@@ -116,6 +116,11 @@ HARMLESS = {
     "watch": ("0", "-1s", "x", "", "nan"),
     "host": ("no such host", "", "999.1.1.1", "::x"),
     "port": ("-1", "65536", "x"),
+    # A replica that is run event by event cannot be stopped in its midst: no value here takes minutes.
+    "jobs": ("1", "30", "0", "-1", "nan", "x", "1.5", "1099511627776", "9" * 400),
+    "burn_in": ("0", "100", "-1", "x", "1e5", "9" * 400),
+    "horizon": ("5", "0", "-1", "nan", "x", "1e300", "2min", "inf"),
+    "at": ("1", "2.5", "0", "-1", "nan", "x", "1:3:1", "1e300", "5,1"),
     "backend": ("cpu", "cuda", "gpu", ""),
 }
 # So that what is right by chance is quick.
