@@ -418,8 +418,9 @@ def run(line: list[str]) -> Ended:
 
 
 def there(folder: Path) -> dict[str, float]:
-    """The files of a folder, and when each was written."""
-    return {str(path.relative_to(folder)): path.stat().st_mtime_ns for path in folder.rglob("*")}
+    """The files and folders in a folder, and when each file was written."""
+    paths = {str(path.relative_to(folder)): path for path in folder.rglob("*")}
+    return {name: path.stat().st_mtime_ns if path.is_file() else 0 for name, path in paths.items()}
 
 
 def holds(line: list[str], folder: Path) -> Ended:
