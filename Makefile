@@ -15,7 +15,7 @@ CORE := tests/known_answer tests/exact/test_models.py tests/exact/test_laws.py t
 	tests/exact/test_step.py tests/backends/test_cpu.py tests/exact/test_policy_traces.py tests/exact/test_results.py \
 	tests/exact/test_schemas.py tests/exact/test_readers.py tests/docs/test_readme.py tests/cli/test_habits.py
 
-.PHONY: run setup test test-lowest check bench growth docs paper-figures site wheel lock clean
+.PHONY: run setup test test-lowest fuzz check bench growth docs paper-figures site wheel lock clean
 
 run: $(READY)  ## evaluate the default model
 	$(BIN)/loynes evaluate five-class-exponential --load 0.75
@@ -44,6 +44,9 @@ test-lowest:  ## the core of the tests with the lowest versions of all direct de
 		hypothesis jsonschema mpmath pytest pytest-xdist simpy
 	OPENBLAS_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -n auto --dist worksteal $(CORE)
 
+fuzz: $(READY_DEV)  ## nonsense of every command and every place of a model, other nonsense each time; ten minutes
+	$(BIN)/python tests/fuzz/long.py 600 $$(date +%s)
+
 check: $(READY_DEV)  ## style, types, import direction, workflows
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -69,6 +72,7 @@ growth: $(READY_DEV)  ## what servers, classes, load, jobs and workers cost, and
 docs: $(READY_DEV)  ## recompute the figures that the docs show, run the notebooks
 	$(BIN)/python docs/figures.py
 	$(BIN)/python docs/explore_pictures.py
+	$(BIN)/python docs/counts.py
 	$(BIN)/python docs/notebooks/run.py
 
 paper-figures: $(READY_DEV)  ## the figures of paper/paper.md

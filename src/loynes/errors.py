@@ -6,9 +6,24 @@ class LoynesError(Exception):
 
     exit_code = 2
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What is to be said, a mistake a line. A name in it may hold line breaks of its own."""
+        return (str(self),)
+
 
 class ModelError(LoynesError):
-    """A model, or a file that should hold one, is not right; the message names the field and what would be."""
+    """A model, or a file that should hold one, is not right; the message names the field and what would be.
+
+    A file may have several mistakes: a line each.
+    """
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        return tuple(map(str, self.args))
 
 
 class TraceError(LoynesError):

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from loynes.readable import readable
+
 # A text with more blanks is a sentence: set from the left, and broken into lines.
 MOST_BLANKS = 5
 
@@ -43,20 +45,24 @@ def framed(*parts: str) -> str:
 
 def table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table of texts, as HTML; it has a class, so that sites leave its looks alone."""
-    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+    head = "".join(f"<th>{_text(name)}</th>" for name in columns)
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
-    title = f"<caption>{escape(caption)}</caption>" if caption else ""
+    title = f"<caption>{_text(caption)}</caption>" if caption else ""
     return f'<table class="numbers">{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
 
 def paragraph(text: str, kind: str = "", lead: str = "") -> str:
     """A paragraph, with a few words in bold before it; line breaks stay."""
-    words = "<br>".join(escape(line) for line in text.splitlines())
-    bold = f"<b>{escape(lead)}</b> " if lead else ""
+    words = "<br>".join(_text(line) for line in text.split("\n"))
+    bold = f"<b>{_text(lead)}</b> " if lead else ""
     opening = f'<p class="{kind}">' if kind else "<p>"
     return f"{opening}{bold}{words}</p>"
 
 
 def _cell(text: str) -> str:
     kind = ' class="sentence"' if text.count(" ") > MOST_BLANKS else ""
-    return f"<td{kind}>{escape(text)}</td>"
+    return f"<td{kind}>{_text(text)}</td>"
+
+
+def _text(value: str) -> str:
+    return escape(readable(value))

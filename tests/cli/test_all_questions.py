@@ -357,7 +357,8 @@ def fullest(question: type[Question], base: dict[str, Any]) -> Iterator[dict[str
     flag = {question.asked_by[1]} if question.asked_by and question.asked_by[1] == "partition" else set()
     left = [name for name in question.model_fields if name not in ("model", "trace", "path", "method", *flag, *base)]
     method = question.model_fields.get("method")
-    for chosen in get_args(method.annotation) if method else (None,):
+    # Some exclude each other (policy and policies): those that are left over have a set of their own.
+    for chosen in get_args(method.annotation) if method else (None, None):
         taken = base | ({"method": chosen} if chosen else {})
         for name in list(left):
             with contextlib.suppress(loynes.UsageError):

@@ -274,7 +274,7 @@ def test_a_mistake_of_ours_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: 
     """What nobody foresaw asks for a report, and names the file with the traceback."""
     from loynes.cli import app
 
-    def broken(args: list[str]) -> None:
+    def broken(args: list[str], **ways: object) -> None:
         raise ZeroDivisionError("of\nnothing")
 
     monkeypatch.setattr(app, "app", broken)

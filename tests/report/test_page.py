@@ -189,7 +189,7 @@ def test_other_texts_are_text(kind: str, fields: dict[str, Any]) -> None:
 def test_half_a_character() -> None:
     """JSON can hold half of a surrogate pair, UTF-8 cannot."""
     text = page(changed(result_of("evaluation"), warnings=("\ud800 & é",)))
-    assert "? & é" in Reader(text).text
+    assert r"\ud800 & é" in Reader(text).text
     text.encode()
 
 

@@ -6,7 +6,6 @@ import atexit
 import gc
 import io
 import os
-import re
 import shlex
 import signal
 import sys
@@ -105,8 +104,8 @@ def init(
     )
     output.wrote(path, quiet)
     if not quiet:
-        print(*notes, sep="\n", end="\n" if notes else "", file=sys.stderr)
-        print(f"look at it, change what is not right, then: loynes evaluate {path}", file=sys.stderr)
+        for note in (*notes, f"look at it, change what is not right, then: loynes evaluate {path}"):
+            output.tell(note)
 
 
 @app.command(epilog="Example:\n\nloynes policies")
@@ -127,7 +126,7 @@ def policies(as_json: JsonOption = False) -> None:
     rows = tuple((o.name, words.get(o.name, ""), "yes" if o.believes_run_times else "", o.summary) for o in known)
     columns = ("policy", "option and default", "believes run times", "who starts")
     output.tables(Table("policies", columns, rows, ("believes run times", "option and default")))
-    print("a file of your own works, too: loynes simulate MODEL --policy my_policy.py (see docs/policies.md)")
+    output.say("a file of your own works, too: loynes simulate MODEL --policy my_policy.py (see docs/policies.md)")
 
 
 @app.command(epilog="Examples:\n\nloynes schema\n\nloynes schema result\n\nloynes schema result evaluate")
@@ -308,8 +307,8 @@ def reproduce(
         for one in items:
             for check in one.checks:
                 if not check.agrees:
-                    print(f"{one.name}: {check.what}: ours {check.ours}, printed {check.printed}")
-        print(f"data, figures, agreement.md and the page {page.name} are in {out}")
+                    output.say(f"{one.name}: {check.what}: ours {check.ours}, printed {check.printed}")
+        output.say(f"data, figures, agreement.md and the page {page.name} are in {out}")
     output.wrote(out, quiet)
     if not all(one.agrees for one in items):
         raise typer.Exit(1)
@@ -333,17 +332,12 @@ def _at_the_prompt() -> None:
 
 # The exit code of a mistake in the program (EX_SOFTWARE of BSD's sysexits.h).
 UNFORESEEN = 70
-# A value of thousands of signs is repeated in a message by its beginning only.
-_ENDLESS = re.compile(r"\S{500,}")
 
 
-def _shortened(match: re.Match[str]) -> str:
-    return f"{match[0][:60]}...({len(match[0])} signs)...{match[0][-20:]}"
-
-
-def main(arguments: list[str] | None = None) -> object:
+def main(arguments: list[str] | None = None) -> None:
     """Run the command line; errors a user can cause become one line on standard error and an exit code."""
     from loynes.errors import LoynesError
+    from loynes.readable import readable
 
     if arguments is None:
         _at_the_prompt()
@@ -352,24 +346,51 @@ def main(arguments: list[str] | None = None) -> object:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
-        return app(args=arguments)
+        ended = app(args=arguments, prog_name="loynes", standalone_mode=False)
+        code: str | int | None = ended if isinstance(ended, int) else 0  # that of typer.Exit
     except SystemExit as end:
-        if end.code == INTERRUPTED and arguments is None:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # one more, while Python shuts down, changes nothing
-        raise
+        code = end.code
     except LoynesError as error:
-        for line in str(error).splitlines():  # a model file may have several mistakes
-            print(f"loynes: {_ENDLESS.sub(_shortened, line)}", file=sys.stderr)
+        for line in error.lines:
+            print(readable(f"loynes: {line}"), file=sys.stderr)
         sys.exit(error.exit_code)
-    except MemoryError:
-        print("loynes: not enough memory; ask for fewer replicas, samples or servers", file=sys.stderr)
+    except typer.Abort:
+        print("loynes: nothing was answered, nothing was written", file=sys.stderr)
+        sys.exit(1)
+    except MemoryError as error:
+        size = f" ({error})" if str(error) else ""  # NumPy says how much was asked for
+        print(f"loynes: not enough memory{size}; ask for fewer replicas, samples or servers", file=sys.stderr)
         sys.exit(2)
     except OSError as error:
         print(f"loynes: standard output cannot be written: {error.strerror}", file=sys.stderr)
         sys.exit(2)
     except Exception as error:
+        if _is_about_usage(error):
+            sys.exit(_usage(error))
         _report_asked(error)
         sys.exit(UNFORESEEN)
+    if code == INTERRUPTED and arguments is None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # one more, while Python shuts down, changes nothing
+    sys.exit(code)
+
+
+def _is_about_usage(error: Exception) -> bool:
+    """Whether it is Click's, about a command line that cannot be read; newer versions of Typer have their own Click."""
+    return any(one.__name__ == "ClickException" for one in type(error).__mro__)
+
+
+def _usage(error: Any) -> int:
+    """One line for a command line that cannot be read, instead of a box; help where there is nothing but a name."""
+    from loynes.readable import readable
+
+    if type(error).__name__ == "NoArgsIsHelpError":
+        print(error.ctx.get_help())
+        return int(error.exit_code)
+    said = " ".join(error.format_message().split()).rstrip(".")
+    command = getattr(error, "ctx", None)
+    where = "loynes" if command is None else command.command_path
+    print(readable(f"loynes: {said}; see {where} -h"), file=sys.stderr)
+    return int(error.exit_code)
 
 
 def _report_asked(error: Exception) -> None:

@@ -344,10 +344,11 @@ def _out_of_place(name: str, options: dict[str, Any], others: dict[str, type[Que
     from loynes.questions.asking.question import flag_of, option_of, questions
 
     flag = "[OTHER]" if name == "other" else flag_of(name, option_of(_owner(name), name))
-    if LOG in options:
+    if LOG in options and LOG in others:
         return f"{flag}: means nothing for a log"
     asked = next((one for one in others if one in options), "")
-    if asked and any(name in one.model_fields and LOG not in one.model_fields for one in questions().values()):
+    alike = [one for one in questions().values() if LOG not in others or LOG not in one.model_fields]
+    if asked and any(name in one.model_fields for one in alike):
         return f"{flag}: means nothing with --{asked}"
     switch = next((one for one, other in others.items() if name in other.model_fields), LOG)
     if switch == LOG:

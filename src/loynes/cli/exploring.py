@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loynes.errors import UsageError
+from loynes.readable import readable
 
 if TYPE_CHECKING:
     from loynes.explore.service import Service
@@ -58,7 +59,7 @@ def explore(subject: str, changes: Iterable[str], *, browser: bool, port: int, h
               file=sys.stderr)  # fmt: skip
 
     def ready() -> None:
-        print(f"{service.state.cluster.label} is at {address}", flush=True)
+        print(readable(f"{service.state.cluster.label} is at {address}"), flush=True)
         print("Ctrl-C ends it", file=sys.stderr, flush=True)
         if browser:
             threading.Timer(0.5, webbrowser.open, (address,)).start()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from loynes.errors import UsageError
+from loynes.readable import readable
 from loynes.results.files import RESULTS, check_writable, is_file_path, is_picture
 from loynes.results.table import Table
 
@@ -21,6 +22,16 @@ if TYPE_CHECKING:
 SAMPLES = (".parquet", ".csv")
 # More rows than these are for files: nobody reads them, and laying them out would take longer than the answer.
 MOST_ROWS = 500
+
+
+def say(text: str) -> None:
+    """A line of the answer, broken between words where a terminal is narrower."""
+    print(_wrapped(readable(text)))
+
+
+def tell(text: str) -> None:
+    """A line on standard error, for whoever waits: names from files can do nothing there but be read."""
+    print(readable(text), file=sys.stderr, flush=True)
 
 
 def tables(*shown: Table) -> None:
@@ -54,7 +65,7 @@ def document(data: dict[str, Any]) -> None:
 
 def warn(texts: tuple[str, ...]) -> None:
     for text in texts:
-        print(f"loynes: warning: {text}", file=sys.stderr)
+        tell(f"loynes: warning: {text}")
 
 
 def check_target(path: str | None, question: type[Question]) -> None:
@@ -89,7 +100,7 @@ def stopped(answer: Result, folder: str | None) -> None:
     """How to go on with a run that was cut short; an interrupt is an error to whoever waits for the command."""
     by = answer.stopped.get("by")
     if folder is not None and by in ("time", "interrupt"):
-        print(f"loynes: go on with: loynes resume {folder}", file=sys.stderr)
+        tell(f"loynes: go on with: loynes resume {folder}")
     if by == "interrupt":
         raise SystemExit(130)
 
@@ -101,11 +112,11 @@ def result(answer: Result, as_json: bool, path: str | None) -> None:
     else:
         tables(*answer.tables)
         for text in filter(None, (answer.setting, answer.footer)):
-            for line in text.splitlines():
-                print(_wrapped(line))
+            for line in text.split("\n"):
+                say(line)
         warn(answer.warnings)
     if answer.unmet:
-        print(f"loynes: {answer.unmet}", file=sys.stderr)
+        tell(f"loynes: {answer.unmet}")
     if path is not None and run_folder(path) is None:  # a run folder has it already
         answer.save(path)
 
@@ -120,13 +131,13 @@ def wrote(path: str | Path, quiet: bool = False) -> None:
         text = f"{len(sizes)} {'file' if len(sizes) == 1 else 'files'}, {_size(sum(sizes))}"
     else:
         text = _size(target.stat().st_size)
-    print(f"wrote {path}, {text}", file=sys.stderr)
+    tell(f"wrote {path}, {text}")
 
 
 def had_it(folder: str | Path, quiet: bool = False) -> None:
     """Say that a folder had the answer already."""
     if not quiet:
-        print(f"{folder}: had the answer already, nothing was computed", file=sys.stderr)
+        tell(f"{folder}: had the answer already, nothing was computed")
 
 
 def _size(count: int) -> str:

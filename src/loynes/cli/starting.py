@@ -25,6 +25,7 @@ from loynes.model.starting import (
     nodes_text,
     starting_text,
 )
+from loynes.readable import readable
 from loynes.results.files import write_text
 from loynes.traces.readers.tables import DELIMITERS, NAMES
 from loynes.traces.times import duration, number
@@ -124,7 +125,7 @@ def _ask(question: str, usual: Answer, read: Callable[[str], Answer]) -> Answer:
         try:
             return usual if answer == shown else read(answer)
         except ValueError as error:
-            print(f"  {answer!r}: {error}", file=sys.stderr)
+            print(readable(f"  {answer!r}: {error}"), file=sys.stderr)
 
 
 def _whole(least: int, most: int | None = None) -> Callable[[str], int]:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from loynes.errors import LoynesWarning
 from loynes.execution.deadline import NEVER, Deadline
 from loynes.execution.progress import Progress, duration, silent
+from loynes.readable import readable
 
 # Seconds between lines where there is no terminal.
 LINE_EVERY = 10.0
@@ -42,7 +43,7 @@ def watching(
                 yield progress
         except KeyboardInterrupt:
             safe = f"what was done is in {folder}; go on with: loynes resume {folder}" if folder else _NOTHING
-            print(f"loynes: interrupted; {safe}", file=sys.stderr)
+            print(readable(f"loynes: interrupted; {safe}"), file=sys.stderr)
             raise SystemExit(130) from None
 
 
@@ -228,7 +229,7 @@ class Lines(Watch):
         self._print([self.text])
 
     def _print(self, words: list[str]) -> None:
-        print(f"loynes: {self._title}: {', '.join(words)}", file=sys.stderr, flush=True)
+        print(readable(f"loynes: {self._title}: {', '.join(words)}"), file=sys.stderr, flush=True)
 
 
 class Line(NamedTuple):
@@ -260,10 +261,10 @@ class Bar(Watch):
 
     def __init__(self, title: str, deadline: Deadline, say: Callable[[str], None]) -> None:
         super().__init__(deadline)
-        self._title, self._say = title, say
+        self._title, self._say = readable(title), say
 
     def announce(self, text: str) -> None:
-        self._say(f"{self._title}: {text}")
+        self._say(readable(f"{self._title}: {text}"))
 
     def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
         from rich.progress_bar import ProgressBar
@@ -273,7 +274,7 @@ class Bar(Watch):
         passed = int(self._clock() - self._began)
         elapsed = f"{passed // 3600}:{passed // 60 % 60:02d}:{passed % 60:02d}"
         # One column is left free: some terminals break a line that fills the last.
-        line = fitted(options.max_width - 1, self._title, self.share, elapsed, self.text, *self.pace)
+        line = fitted(options.max_width - 1, self._title, self.share, elapsed, readable(self.text), *self.pace)
         grid = Table.grid(padding=(0, 1, 0, 0))
         cells: list[Any] = [
             ProgressBar(total=1.0, completed=self.share, width=line.bar),

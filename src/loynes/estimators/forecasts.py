@@ -56,7 +56,7 @@ class SortedStarts(NamedTuple):
 
     def within(self, time: float) -> Array:
         """The share of draws in which a job has started by a time."""
-        limit = np.float32(time)
+        limit = np.float32(min(time, float(np.finfo(np.float32).max)))  # starts are numbers of this size
         return np.array([np.searchsorted(row, limit, side="right") for row in self.values]) / self.draws
 
     def place(self, truth: Array) -> Array:

@@ -44,6 +44,12 @@ class Stages:
             return "exact answers are for classes that do not depend on the arrival process"
         chains, count = [], 0
         for c in model.classes:
+            least = c.service.phase_count
+            if least > MOST_STAGES:
+                return (
+                    f"class {c.label!r} has a {c.service.law} service of {least:.6g} phases, whose rates would take "
+                    f"{8 * float(least) ** 2 / 2**30:.3g} GiB; at most {MOST_STAGES} phases are taken"
+                )
             phases = c.service.as_phases()
             if phases is None:
                 return f"class {c.label!r} has a {c.service.law} service, which is not of phase type"
@@ -77,6 +83,10 @@ class Stages:
 def _used(phases: Phases) -> Phases:
     """Without phases that no job is ever in: every state of the chains is then reached from every other."""
     used = phases.initial > 0
-    while np.any(more := ~used & np.any(phases.generator[used] > 0, axis=0)):
-        used = used | more
+    fresh = used
+    while np.any(fresh):
+        fresh = ~used & np.any(phases.generator[fresh] > 0, axis=0)
+        used = used | fresh
+    if used.all():
+        return phases
     return Phases(phases.initial[used], phases.generator[np.ix_(used, used)])

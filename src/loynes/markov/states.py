@@ -138,3 +138,14 @@ def chain_size(stages: Stages) -> float:
     """The size of the larger of the two lists that the saturated chain is made of."""
     ways = count_crews(stages)
     return max(count_states(stages, ways), float(ways.sum()))
+
+
+# Bytes of a state, measured: its own, those of every stage (counts, and keys while they are sorted), and those of the
+# moves of every stage that a crew has jobs in.
+STATE_BYTES, STAGE_BYTES, MOVE_BYTES = 40, 24, 160
+
+
+def chain_bytes(stages: Stages, size: float) -> float:
+    """About what the saturated chain of a size takes while it is made and solved."""
+    jobs = int(np.min((stages.units // np.maximum(stages.need.min(axis=0), 1)), initial=len(stages.of_class)))
+    return size * (STATE_BYTES + STAGE_BYTES * len(stages.of_class) + MOVE_BYTES * min(jobs, len(stages.of_class)))

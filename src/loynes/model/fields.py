@@ -66,8 +66,10 @@ DurationOrZero = Annotated[NonNegative, BeforeValidator(_time), _or_text("minimu
 JobRate = Annotated[Positive, BeforeValidator(_rate), _or_text("exclusiveMinimum", "30 per hour")]
 JobRateOrZero = Annotated[NonNegative, BeforeValidator(_rate), _or_text("minimum", "30 per hour")]
 
-Count = Annotated[int, Strict(), Field(ge=1)]
-Whole = Annotated[int, Strict(), Field(ge=0)]
+# Larger whole numbers are no longer told apart where they are calculated with.
+MOST = 2**53
+Count = Annotated[int, Strict(), Field(ge=1, le=MOST)]
+Whole = Annotated[int, Strict(), Field(ge=0, le=MOST)]
 Probability = Annotated[float, Strict(), Field(gt=0, le=1, allow_inf_nan=False), AfterValidator(_not_too_rare)]
 
 # Tags of the ways to write a number of servers; they are no part of a field's path.

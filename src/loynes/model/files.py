@@ -74,7 +74,7 @@ def load(source: str | Path | Mapping[str, Any] | Model, changes: Iterable[str] 
         return validate(given.document)
     except ValidationError as error:
         found = problems_of(given.document, error, validate)
-        raise ModelError(in_lines(given.origin, given.document, found, given.lines(), applied)) from None
+        raise ModelError(*in_lines(given.origin, given.document, found, given.lines(), applied)) from None
 
 
 def _time_unit(document: Mapping[str, Any]) -> str | None:
@@ -101,6 +101,8 @@ def _read(source: str) -> Source:
     path = Path(source)
     if source in builtin_names() and not path.is_file():
         return Source(source, tomllib.loads(builtin_text(source)))
+    if not source:
+        raise ModelError("model: no file and no built-in model is named")
     kind = {".json": "JSON", ".yaml": "YAML", ".yml": "YAML"}.get(path.suffix.lower(), "TOML")
     lines: Callable[[], Lines] = dict
     try:

@@ -302,14 +302,14 @@ def _at(document: Any, place: Place) -> Any:
 
 def in_lines(
     origin: str, document: dict[str, Any], problems: list[Problem], lines: Lines, changes: list[Change]
-) -> str:
+) -> list[str]:
     """Every problem in a line, in the order of the file."""
     said = [(_line_of(one, lines, changes), one) for one in problems]
     said.sort(key=lambda pair: pair[0] or len(said) + max(lines.values(), default=0))
     texts = [_said(origin, document, one, line, changes) for line, one in said]
     if len(texts) > MOST_SHOWN:
         texts[MOST_SHOWN:] = [f"{origin}: and {len(texts) - MOST_SHOWN} more"]
-    return "\n".join(texts)
+    return texts
 
 
 def _line_of(problem: Problem, lines: Lines, changes: list[Change]) -> int | None:

@@ -6,7 +6,8 @@ says where every stream stands and, for the mark, which of them the last job cam
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,13 +62,9 @@ def chain_of(process: Process) -> Chain | None:
 
 def together(streams: Sequence[Process]) -> Chain:
     """Streams of their own, one a class, as one process."""
+    _check_size(stream.gap.phase_count if isinstance(stream, Renewal) else 1 for stream in streams)
     parts = [_matrices(f"classes[{position}].arrivals.gap", stream) for position, stream in enumerate(streams)]
-    phases = int(np.prod([len(d0) for d0, _ in parts]))
-    if phases * len(parts) > MOST_TOGETHER:
-        raise ValueError(
-            f"classes: their arrivals have {phases} phases together; phases times classes must be at most "
-            f"{MOST_TOGETHER} (a larger cv of a fit law has fewer)"
-        )
+    phases = _check_size(len(d0) for d0, _ in parts)
     quiet, marked = modulation.superposed(parts)
     count = len(parts)
     what = modulation.problem(quiet, sum(marked, np.zeros(quiet.shape)))
@@ -80,6 +77,18 @@ def together(streams: Sequence[Process]) -> Chain:
         np.zeros(d0.shape),
     )
     return Chain(np.asarray(d0, np.float64), np.asarray(d1, np.float64), np.tile(np.eye(count), (phases, 1)))
+
+
+def _check_size(phases: Iterable[int]) -> int:
+    """How many phases streams have together, each with so many; too many are refused."""
+    each = list(phases)
+    together = math.prod(each)
+    if together * len(each) > MOST_TOGETHER:
+        raise ValueError(
+            f"classes: their arrivals have {float(together):.12g} phases together; phases times classes must be at "
+            f"most {MOST_TOGETHER} (a larger cv of a fit law has fewer)"
+        )
+    return together
 
 
 def _matrices(where: str, stream: Process) -> tuple[Array, Array]:

@@ -76,7 +76,7 @@ class Advise(Question):
 
     def answer(self, context: Context) -> Advice:
         from loynes.questions.answering.advising import orders_for
-        from loynes.questions.answering.ending import cut_short
+        from loynes.questions.answering.ending import check_length, cut_short
         from loynes.questions.answering.judging import asked_of
         from loynes.questions.answering.orders import check_order, numbers_of, order_of
         from loynes.questions.simulate import event_rate
@@ -90,6 +90,7 @@ class Advise(Question):
             self.policies, numbers_of(self), self.inflation, len(model.kinds), quotas=bool(model.quotas),
             restarts=model.preemption == "restart",
         )  # fmt: skip
+        check_length(f"jobs {self.jobs:g}", float(len(orders)) * self.jobs * self.replicas, self.replicas)
         remarks = {order.policy: check_order(model, order) for order in orders}
         judged = event_rate(
             model, order_of("easy", {}), self.rate, self.load, judged=True, seed=self.seed, context=context

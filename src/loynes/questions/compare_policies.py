@@ -12,7 +12,7 @@ from loynes.errors import UnstableError, UsageError
 from loynes.execution.context import Context
 from loynes.execution.deadline import Stopped
 from loynes.execution.steps import Steps
-from loynes.questions.answering.ending import cut_short, not_run
+from loynes.questions.answering.ending import check_length, cut_short, not_run
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask
 from loynes.questions.asking.options import Option, names_of
@@ -95,6 +95,8 @@ class ComparePolicies(Question):
             raise UsageError("the model has a scenario, which policies are not compared on; simulate follows it")
         warnings = tuple(dict.fromkeys(text for order in orders for text in check_order(model, order)))
         own = () if model.rate is None else (model.rate,)
+        runs = len(orders) * len(self.loads or self.rates or own)
+        check_length(f"jobs {self.jobs:g}", float(runs) * self._jobs * self.replicas, self.replicas)
         steps = Steps(context)
         # On nodes, or with rules, the threshold is no limit of first come, first served; loads are parts of it.
         shared = model.nodes is not None or model.has_rules

@@ -45,6 +45,7 @@ class PlanPartition(Question):
     def answer(self, context: Context) -> Partition:
         from loynes.estimators.events import paired_difference
         from loynes.questions.answering.advising import piles_up
+        from loynes.questions.answering.ending import check_length
         from loynes.questions.answering.events import BURNED_IN, event_task, run_until, simulation_of, unended_jobs
         from loynes.questions.answering.orders import check_order, order_of
         from loynes.questions.simulate import event_rate
@@ -59,6 +60,7 @@ class PlanPartition(Question):
         judged = event_rate(
             model, order_of("easy", {}), self.rate, self.load, judged=True, seed=self.seed, context=context
         )
+        check_length(f"jobs {self.jobs:g}", 2.0 * self.jobs * self.replicas, self.replicas)
         rate, burn_in = judged.rate, int(BURNED_IN * self.jobs)
         end = (burn_in + self.jobs) / rate
         warnings, results, records = judged.warnings, [], []

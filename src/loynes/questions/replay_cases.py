@@ -72,7 +72,8 @@ class AskReplayCases(ReplayedLog):
         sizes = [str(data.get(name)) for name in cls.several]
         if data.get("policies") or any("," in text or ":" in text for text in sizes):
             return data
-        return data | {"policies": (data.get("policy", cls.model_fields["policy"].default),)}
+        left = {name: value for name, value in data.items() if name != "policy"}
+        return left | {"policies": (data.get("policy", cls.model_fields["policy"].default),)}
 
     def answer(self, context: Context) -> ReplayCases:
         context.progress(0.0, "reading")

@@ -36,8 +36,6 @@ REPLICAS_AT_MOMENTS = 512
 MOMENTS = 10
 # Replicas that a precision may take.
 MOST_REPLICAS = 20_000
-# Jobs of all replicas together: at a million a second they take twelve days.
-MOST_JOBS = 1e12
 # Of the replicas of a round, how many more are expected after it where a precision is asked for.
 RESERVED = 2.0
 STARTS = ("empty", "stationary")
@@ -210,14 +208,11 @@ class Simulate(Question):
 
     def _check_length(self, rate: float, horizon: float | None, replicas: int, jobs: int) -> None:
         """Refuse runs that nobody would live to see the end of."""
+        from loynes.questions.answering.ending import check_length
+
         factors = [change.rate_factor for change in self.model.scenario or ()]
         total = replicas * (jobs if horizon is None else rate * max([1.0, *factors]) * horizon)
-        if total > MOST_JOBS:
-            asked = f"jobs {jobs:g}" if horizon is None else f"horizon {horizon:g}"
-            raise UsageError(
-                f"{asked}: {total:.1e} jobs in {replicas} replicas, weeks or more on one machine; at most "
-                f"{MOST_JOBS:.0e} are simulated"
-            )
+        check_length(f"jobs {jobs:g}" if horizon is None else f"horizon {horizon:g}", total, replicas)
 
     def _more(self, replicas: list[ReplicaRecord]) -> int:
         """How many replicas to add: none, or so many that the mean wait should be known as well as it is to be."""

@@ -113,6 +113,9 @@ class AskSweep(Question):
             points.append(self._point(number, config, model, part))
         if all(point.late for point in points):
             raise Stopped  # nothing is known yet
+        if all(point.result is None and not point.late for point in points):
+            every = f"all {len(points)} points are unstable; the first: " if len(points) > 1 else ""
+            raise UnstableError(f"{every}{points[0].why}")
         return Sweep(
             model=self.model,
             vary=tuple(axes),

@@ -20,6 +20,7 @@ from pathlib import Path
 from loynes._version import __version__
 from loynes.errors import UsageError
 from loynes.model.cluster import Model
+from loynes.readable import readable, readable_throughout, visible
 from loynes.report.content import Cell, Content, Grid, Picture, Sure, content_of
 from loynes.report.reproduce import again
 from loynes.results.base import Result
@@ -96,13 +97,19 @@ def _fingerprint(text: str) -> str:
 
 def _data(charts: list[Chart]) -> str:
     """JSON in which no HTML can begin or end."""
-    text = json.dumps([chart.to_data() for chart in charts], allow_nan=False, separators=(",", ":"))
+    text = json.dumps(
+        [readable_throughout(chart).to_data() for chart in charts], allow_nan=False, separators=(",", ":")
+    )
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def _text(value: str) -> str:
-    # A half of a surrogate pair can stand in JSON but not in UTF-8.
-    return escape(value.encode("utf-8", "replace").decode())
+    return escape(readable(value))
+
+
+def _lines(value: str) -> str:
+    """Of several lines that are copied from the page: all of them, whole."""
+    return escape(visible(value, lines=True))
 
 
 def _body(content: Content, commands: list[str], warnings: tuple[str, ...]) -> list[str]:
@@ -225,7 +232,7 @@ def _sure(sure: Sure) -> list[str]:
 
 def _models(models: list[tuple[str, Model]]) -> list[str]:
     details = [
-        f"<details><summary>The model: {_text(name)}</summary><pre>{_text(model.to_toml().strip())}</pre></details>"
+        f"<details><summary>The model: {_text(name)}</summary><pre>{_lines(model.to_toml().strip())}</pre></details>"
         for name, model in models
     ]
     return ['<section aria-label="Model">', *details, "</section>"] if details else []
@@ -235,7 +242,7 @@ def _again(content: Content, commands: list[str]) -> list[str]:
     pair = any("b.toml" in line for line in commands)
     names = "the models above as a.toml and b.toml" if pair else "the (first) model above as model.toml"
     first = f"<p>Save {names}, then:</p>" if any(".toml" in line for line in commands) else ""
-    lines = [first, f'<pre class="command">{_text(chr(10).join(commands))}</pre>'] if commands else []
+    lines = [first, f'<pre class="command">{_lines(chr(10).join(commands))}</pre>'] if commands else []
     how = "".join(f"<div><dt>{_text(term)}</dt><dd>{_text(value)}</dd></div>" for term, value in content.how)
     return [
         '<section aria-labelledby="again-head"><h2 id="again-head">The same again</h2>',

@@ -20,6 +20,7 @@ from loynes import notebook
 from loynes._version import __version__
 from loynes.errors import LoynesError, UsageError
 from loynes.model.cluster import Model
+from loynes.readable import readable
 from loynes.results import records
 from loynes.results.files import check_writable, is_file_path, is_picture, whole_file, write_text
 from loynes.results.quantity import UNNAMED, quantity, rate_text, time_text
@@ -268,7 +269,7 @@ class Result:
         return page
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.title}: {self.headline}>"
+        return readable(f"<{type(self).__name__} {self.title}: {self.headline}>")
 
     def _repr_html_(self) -> str:
         """For notebooks: the answer, its tables, how it was obtained, and what a reader must know."""

@@ -18,6 +18,8 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from loynes.readable import readable
+
 if TYPE_CHECKING:
     from loynes.results.table import Table
 
@@ -72,7 +74,7 @@ class Form:
     def of(cls, table: Table, hidden: tuple[str, ...] = ()) -> Form:
         rows = table.texts
         sentences = len(table.columns) > 1 and any(row[-1].count(" ") > MOST_BLANKS for row in rows)
-        return cls(table.title, table.columns, rows, sentences, hidden)
+        return cls(table.heading, table.heads, rows, sentences, tuple(map(readable, hidden)))
 
     def to_rich(self, room: int = ENDLESS) -> RichTable:
         longest = min(room, max(map(cell_len, self.title.split()), default=0))  # a title's words are not cut either
@@ -147,8 +149,8 @@ def _forms(table: Table, room: int) -> Iterator[Form]:
 
 def blocks(table: Table, room: int) -> list[Text]:
     """A block a row: its first cell, then a line for each other one. Where there is but one other, a line a row."""
-    lines = [Text(wrapped(table.title, room), "bold")]
-    first, *others = table.columns
+    lines = [Text(wrapped(table.heading, room), "bold")]
+    first, *others = table.heads
     for name, *cells in table.texts:
         if len(cells) == 1:
             lines.append(_entry(name, cells[0], room))

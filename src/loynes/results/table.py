@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from loynes import notebook
 from loynes.errors import UsageError
 from loynes.estimate import Estimate, number_text
+from loynes.readable import readable
 from loynes.results.quantity import Quantity
 
 if TYPE_CHECKING:
@@ -32,6 +33,16 @@ class Table:
     def texts(self) -> tuple[tuple[str, ...], ...]:
         """The cells for people."""
         return tuple(tuple(shown(cell) for cell in row) for row in self.rows)
+
+    @property
+    def heading(self) -> str:
+        """The title for people."""
+        return readable(self.title)
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """The names of the columns for people."""
+        return tuple(map(readable, self.columns))
 
     @property
     def order_to_go(self) -> tuple[str, ...]:
@@ -116,7 +127,7 @@ class Table:
 
     def to_html(self, caption: str | None = None) -> str:
         """The table as HTML, under its title or another."""
-        return notebook.table(self.title if caption is None else caption, self.columns, self.texts)
+        return notebook.table(self.title if caption is None else caption, self.heads, self.texts)
 
 
 def _column(cells: list[Any]) -> list[Any]:
@@ -127,4 +138,4 @@ def _column(cells: list[Any]) -> list[Any]:
 
 def shown(cell: object) -> str:
     """A cell for people."""
-    return number_text(cell) if isinstance(cell, float) else str(cell)
+    return number_text(cell) if isinstance(cell, float) else readable(str(cell))

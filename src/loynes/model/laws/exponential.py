@@ -103,6 +103,10 @@ class Erlang(GammaShaped):
         n, rate = self.phases, self.phases / self.mean
         return Phases(np.eye(1, n)[0], rate * (np.eye(n, k=1) - np.eye(n)))
 
+    @property
+    def phase_count(self) -> int:
+        return self.phases
+
 
 class Hyperexponential(Law):
     """A mixture of exponentials: with probability p_i the mean is m_i."""

@@ -80,3 +80,7 @@ class Fit(Composed):
         k, fewer = self.phases, self.fewer
         initial = (1.0 - fewer) * np.eye(1, k)[0] + fewer * np.eye(1, k, 1)[0]
         return Phases(initial, (k - fewer) / self.mean * (np.eye(k, k=1) - np.eye(k)))
+
+    @property
+    def phase_count(self) -> int:
+        return self.phases if 0 < self.cv < 1 else super().phase_count

@@ -107,6 +107,11 @@ class Law(Record):
         """The same law as the time until a small Markov chain stops; None if it is not of phase type."""
         return None
 
+    @property
+    def phase_count(self) -> int:
+        """How many phases `as_phases` has at least, known before they are made: their rates are a matrix."""
+        return sum(part.phase_count for _, part in self.parts) or 1
+
     def within(self, low: float, high: float) -> Law | None:
         """This law on the condition that it lies in [low, high], where that is a law with a name; None elsewhere.
 

@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, Strict, model_validator
 from loynes.arrays import Array
 from loynes.model.fields import Finite, NonNegative, Positive
 from loynes.model.laws.law import Law, at_least_zero
-from loynes.model.laws.phases import Phases, problem
+from loynes.model.laws.phases import Phases, problem, too_far_apart
 
 MOST_PHASES = 100
 
@@ -55,7 +55,7 @@ class PhaseType(_Phased):
 
     @model_validator(mode="after")
     def _sound(self) -> PhaseType:
-        wrong = problem(self.initial, self.generator)
+        wrong = problem(self.initial, self.generator) or too_far_apart(self.as_phases())
         if wrong is not None:
             raise ValueError(wrong)
         return self
@@ -80,6 +80,8 @@ class Coxian(_Phased):
                 f"continue must have one probability less than there are rates, got {len(self.continues)} and "
                 f"{len(self.rates)}"
             )
+        if (wrong := too_far_apart(self.as_phases())) is not None:
+            raise ValueError(wrong)
         return self
 
     def as_phases(self) -> Phases:

@@ -129,3 +129,19 @@ def problem(initial: tuple[float, ...], generator: tuple[tuple[float, ...], ...]
     if not math.isclose(sum(initial), 1.0, abs_tol=1e-9):
         return f"initial must sum to 1, it sums to {sum(initial):.12g}"
     return None
+
+
+# Probabilities over time are squared until the fastest phase is gone through step by step: so many steps lose as many
+# of the sixteen digits.
+MOST_APART = 1e12
+
+
+def too_far_apart(phases: Phases) -> str | None:
+    """What is wrong with rates of which some are very much faster than the whole; None if nothing."""
+    fastest, mean = float(np.max(-np.diag(phases.generator))), phases.moments()[0]
+    if fastest * mean <= MOST_APART:
+        return None
+    return (
+        f"rates of up to {fastest:g} beside a mean of {mean:g} leave too few digits; the fastest rate times the mean "
+        f"must be at most {MOST_APART:g}"
+    )

@@ -15,13 +15,13 @@ from loynes.execution.progress import Progress, silent
 from loynes.markov import closed, queue, saturated
 from loynes.markov.decay import decay_rate
 from loynes.markov.phases import Stages
-from loynes.markov.states import Blocked, Crews, chain_size
+from loynes.markov.states import Blocked, Crews, chain_bytes, chain_size
 from loynes.markov.waits import Waits
 from loynes.model import Model, Poisson
 from loynes.results.records.exact import ClassWait, Exact, digits
 from loynes.results.tails import Tails
 
-# What the queue's matrices may take.
+# What the saturated chain, and the queue's matrices, may take.
 MOST_BYTES = 4 << 30
 # Inputs are rounded, which costs about 1e-16 / (1 - load) of the waits: nearer to the threshold, too little is left.
 NEAREST = 1e-6
@@ -46,6 +46,12 @@ def saturated_states(model: Model, max_states: int) -> Blocked | str:
     predicted = chain_size(stages)
     if predicted > max_states:
         return f"the saturated chain would have {predicted:.6g} states, more than max-states {max_states}"
+    taken = chain_bytes(stages, predicted)
+    if taken > MOST_BYTES:
+        return (
+            f"the saturated chain of {predicted:.6g} states in {len(stages.of_class)} stages would take "
+            f"{taken / 2**30:.3g} GiB, more than {MOST_BYTES >> 30}"
+        )
     return Blocked.of(Crews.of(stages))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from loynes.errors import UsageError
 from loynes.execution.deadline import Deadline
 
 TIME, INTERRUPT, MAX_JOBS = "time", "interrupt", "max-jobs"
@@ -34,3 +35,16 @@ def after(by: str, jobs: float, deadline: Deadline) -> str:
 def allow(by: str) -> str:
     """What would have let it go on."""
     return "let it run for longer" if by == INTERRUPT else f"allow more with --{by}"
+
+
+# Of all replicas together: at a million jobs a second they take twelve days.
+MOST_JOBS = 1e12
+
+
+def check_length(asked: str, jobs: float, replicas: int) -> None:
+    """Refuse runs, of so many jobs in all, that nobody would live to see the end of; `asked` is the option."""
+    if jobs > MOST_JOBS:
+        raise UsageError(
+            f"{asked}: {jobs:.1e} jobs in {replicas} replicas, weeks or more on one machine; at most {MOST_JOBS:.0e} "
+            "are simulated"
+        )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
 from loynes._version import __version__
-from loynes.errors import LoynesWarning, TimeUpError, UsageError
+from loynes.errors import LoynesWarning, ModelError, TimeUpError, TraceError, UnstableError, UsageError
 from loynes.execution.compiling import compiling
 from loynes.execution.context import Context
 from loynes.execution.deadline import NEVER, Deadline, Stopped
@@ -21,10 +21,10 @@ from loynes.execution.progress import Progress, duration, silent
 from loynes.execution.workers import Pool
 from loynes.kernels.fingerprint import FINGERPRINT
 from loynes.model.units import seconds_of
-from loynes.questions.asking.folder import complete, holds_answer, open_journal, read_document, remove_journal
+from loynes.questions.asking.folder import complete, forget, holds_answer, open_journal, read_document, remove_journal
 from loynes.questions.asking.pooling import pooled
 from loynes.questions.asking.question import Question, question_for, questions
-from loynes.results.base import Result, read_result
+from loynes.results.base import RUN, Result, read_result
 
 Answer = TypeVar("Answer", bound=Result)
 
@@ -116,9 +116,16 @@ def ask(
     deadline = deadline or (NEVER if seconds is None else Deadline(seconds))
     context = Context(getattr(question, "backend", "cpu"), progress, pool=pool, deadline=deadline)
     _ = context.engine  # a backend that is not there is refused at once
+    place = question.own_folder if folder is None else Path(folder)
+    was_there = place is not None and place.exists()
+    fresh = place is not None and not (place / RUN).exists()
     try:
         with compiling(progress, deadline):
-            return answered(question, context, question.own_folder if folder is None else Path(folder))
+            return answered(question, context, place)
+    except (UsageError, ModelError, TraceError, UnstableError):
+        if place is not None and fresh:  # what is refused leaves nothing
+            forget(place, was_there)
+        raise
     except Stopped:
         if deadline.asked:
             raise KeyboardInterrupt from None

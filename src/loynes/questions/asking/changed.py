@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
+from loynes.errors import UsageError
 from loynes.questions.asking import options
 from loynes.questions.asking.logs import LogOnCluster, UserBorrowOption, UserLabelOption, UserLimitOption
 from loynes.questions.asking.options import Option, PolicyOption, names_of
 from loynes.traces.changes import Changes
 
-Factor = Annotated[float, Field(gt=0, le=10**6, allow_inf_nan=False)]
+Factor = Annotated[float, Field(ge=10**-6, le=10**6, allow_inf_nan=False)]
 # A log is laid on top of itself so many times at most.
 MOST_COPIES = 100
 Copies = Annotated[float, Field(gt=0, le=MOST_COPIES, allow_inf_nan=False)]
@@ -67,6 +68,13 @@ class ChangedLog(LogOnCluster):
         Field(gt=0, allow_inf_nan=False),
         Option("Shorter run times count as so long in the bounded slowdown.", "T", unit="time"),
     ] = 10.0
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_or_several(cls, data: dict[str, Any]) -> dict[str, Any]:
+        if data.get("policies") and data.get("policy") is not None:
+            raise UsageError("give policy or policies, not both")
+        return data
 
     @property
     def changes(self) -> Changes:

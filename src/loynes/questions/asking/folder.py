@@ -81,6 +81,15 @@ def open_journal(folder: Path, question: Question) -> Journal:
     return Journal(folder / JOURNAL)
 
 
+def forget(folder: Path, was_there: bool) -> None:
+    """Take away a run that was refused after it was begun: of a folder that was there, only what was put into it."""
+    if not was_there:
+        shutil.rmtree(folder, ignore_errors=True)
+        return
+    (folder / RUN).unlink(missing_ok=True)
+    remove_journal(folder)
+
+
 def remove_journal(folder: Path) -> None:
     """The run is complete, and its result says it all."""
     shutil.rmtree(folder / JOURNAL, ignore_errors=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 from pydantic import BeforeValidator, Field, PlainSerializer
 
 from loynes.errors import UsageError
-from loynes.model.nodes import Placement
+from loynes.model.nodes import MOST_NODES, Placement
 from loynes.model.sizes import size_of
 from loynes.questions.asking.options import Option, pairs_of
 from loynes.questions.asking.question import Question
@@ -62,7 +62,9 @@ LawsOfOption = Annotated[
     Option("A model whose services run times are drawn from, in place of a history.", "MODEL"),
 ]
 NodesOption = Annotated[
-    int | None, Field(ge=1), Option("Instead of servers: so many nodes, each with what --has says.", unit="nodes")
+    int | None,
+    Field(ge=1, le=MOST_NODES),
+    Option("Instead of servers: so many nodes, each with what --has says.", unit="nodes"),
 ]
 HasOption = Annotated[
     dict[str, int],

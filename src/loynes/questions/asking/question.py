@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args, get_origin
@@ -174,7 +173,7 @@ def _range(field: FieldInfo, value: object) -> str:
         return f"be one of {', '.join(choices)}"
     limits = {kind: getattr(extra, kind) for extra in field.metadata for kind in ("gt", "ge", "lt", "le")
               if hasattr(extra, kind)}  # fmt: skip
-    if isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value):
+    if isinstance(value, int | float) and not isinstance(value, bool) and value == value:
         if {"gt", "lt"} <= set(limits):
             return f"be above {limits['gt']:g} and below {limits['lt']:g}"
         if "gt" in limits and value <= limits["gt"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from functools import singledispatch
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy as np
 from loynes.errors import UsageError
 from loynes.estimate import Estimate
 from loynes.estimators.measures import ALL_JOBS
+from loynes.readable import readable, readable_throughout
 from loynes.results.base import Result
 from loynes.results.charts.chart import (
     SHOWN_AT_FIRST,
@@ -59,6 +61,8 @@ STYLE = {
 # Letters of all names under an axis that fit beside each other.
 MOST_LETTERS = 72
 LONGEST_NAME = 28
+# A longer word would leave no room for the drawing itself.
+ENDLESS = re.compile(r"\S{61,}")
 # Whole numbers across, fewer than these, have ticks at whole numbers.
 MOST_TICKS = 12
 
@@ -66,8 +70,19 @@ MOST_TICKS = 12
 def draw(chart: Chart, ax: Axes | None = None) -> Axes:
     """A chart on the axes given, or on new ones; returns the axes."""
     ax = axes(ax, _size(chart))
-    _draw(chart, ax)
+    _draw(_with_plain_texts(chart), ax)
     return ax
+
+
+def _with_plain_texts(chart: Chart) -> Chart:
+    """The chart with texts that matplotlib shows as they are: it takes $ for the beginning of a formula, and leaves
+    names that begin with an underscore out of legends."""
+
+    def plain(text: str) -> str:
+        shown = ENDLESS.sub(lambda word: _short(word[0]), readable(text)).replace("$", r"\$")
+        return f" {shown}" if shown.startswith("_") else shown
+
+    return readable_throughout(chart, plain)
 
 
 def _size(chart: Chart) -> tuple[float, float]:
@@ -112,7 +127,7 @@ def save_picture(result: Result, path: str | Path) -> None:
     chart = _first_chart(result)
     with rc_context(STYLE), whole_file(path) as draft:
         figure = Figure(figsize=_size(chart), layout="constrained")
-        _draw(chart, figure.subplots())
+        _draw(_with_plain_texts(chart), figure.subplots())
         dateless = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(ending)
         figure.savefig(draft, dpi=150, format=ending, metadata=dateless)
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
+import os
 import shlex
 import subprocess
+import tempfile
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
@@ -18,8 +23,9 @@ from loynes.traces.snapshots.register import recognised, snapshot_readers
 from loynes.traces.text import read_bytes
 from loynes.traces.trace import Trace
 
-# Seconds that a command may take to list the jobs.
+# Seconds that a command may take to list the jobs, and how much it may print.
 PATIENCE = 60.0
+MOST_PRINTED = 1 << 28
 
 
 def printed_by(command: str) -> bytes:
@@ -27,13 +33,41 @@ def printed_by(command: str) -> bytes:
     if not command.strip():
         raise UsageError("run: must be a command that lists the jobs, such as 'squeue --json'")
     try:
-        done = subprocess.run(shlex.split(command), capture_output=True, timeout=PATIENCE, check=False)
-    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        # Into files: a command that prints without end would fill the memory.
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            with subprocess.Popen(shlex.split(command), stdin=subprocess.DEVNULL, stdout=out, stderr=err) as running:
+                try:
+                    _await(running, command, out)
+                finally:
+                    running.kill()
+            out.seek(0)
+            if running.returncode:
+                said = _last_line(err)
+                raise UsageError(f"run {command!r}: ended with {running.returncode}{': ' + said if said else ''}")
+            return out.read()
+    except (OSError, ValueError) as error:
         raise UsageError(f"run {command!r}: cannot be run: {error}") from None
-    if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise UsageError(f"run {command!r}: ended with {done.returncode}{': ' + said[-1][:200] if said else ''}")
-    return done.stdout
+
+
+def _await(running: subprocess.Popen[bytes], command: str, out: IO[bytes]) -> None:
+    """Until a command ends; one that takes or prints too much is refused."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        with suppress(subprocess.TimeoutExpired):
+            running.wait(0.05)
+        if os.fstat(out.fileno()).st_size > MOST_PRINTED:
+            raise UsageError(f"run {command!r}: printed more than {MOST_PRINTED >> 20} MiB, which is no list of jobs")
+        if running.returncode is not None:
+            return
+        if time.monotonic() > until:
+            raise UsageError(f"run {command!r}: cannot be run: timed out after {PATIENCE:g} seconds")
+
+
+def _last_line(err: IO[bytes]) -> str:
+    """The end of what a command said when it failed."""
+    err.seek(-min(err.seek(0, os.SEEK_END), 4096), os.SEEK_END)
+    lines = err.read().decode("utf-8", "replace").strip().splitlines()
+    return lines[-1][:200] if lines else ""
 
 
 def read_snapshot(
