@@ -105,7 +105,7 @@ def test_form_by_size() -> None:
             "classes": [{"need": n, "probability": 1 / 100, "service": LAWS["uniform"]} for n in range(1, 101)],
         }
     )
-    assert compiled.shape_of(job_table(many, 1.0)).form == FRONT
+    assert compiled.shape_of(job_table(many, 1.0)).form == RUNS
 
 
 def test_without_a_gpu() -> None:

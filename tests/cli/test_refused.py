@@ -92,7 +92,6 @@ CASES = [
     ("replay month.csv --servers 12 --run-times 1e-300", "run-times 1e-300: must be at least 1e-06"),
     ("replay month.csv --servers 12 --scale 1e-300", "no job is left at scale 1e-300"),
     ("replay month.csv --nodes 999999999 --has cpu=4", "nodes 999999999: must be at most 100000"),
-    ("replay month.csv --policies fcfs,easy --nodes 4 --has cpu=4", "--nodes: means nothing with --policies"),
     ("advise model.json --rate 1 --jobs 99999999999 --replicas 1000", "weeks or more on one machine"),
     ("compare model.json --policies fcfs,easy --rates 1 --jobs 99999999999", "weeks or more on one machine"),
     ("plan model.json --partition --rate 1 --jobs 99999999999", "weeks or more on one machine"),

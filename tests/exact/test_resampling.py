@@ -483,7 +483,7 @@ def test_wrong_options(options: dict[str, object], text: str) -> None:
         ({"scale": [math.nan]}, "^scale nan: must be a number$"),
         ({"max_need": [0]}, "^max-need 0: must be at least 1$"),
         ({"max_need": [1.5]}, "^max-need 1.5: must be a whole number$"),
-        ({"limits": [-1]}, "^limits -1: must be above 0$"),
+        ({"limits": [-1]}, "^limits -1: must be at least 1e-06$"),
         ({"run_times": ["abc"]}, "^run-times 'abc': must be a number$"),
     ],
 )

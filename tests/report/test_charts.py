@@ -20,7 +20,7 @@ from loynes.estimate import Estimate
 from loynes.estimators.metrics import metric
 from loynes.results.base import Result
 from loynes.results.charts.certified import LEAST, tail
-from loynes.results.charts.chart import Bar, Bound, Chart, Lines, Part, Parts, Row, Rows, Steps, decades
+from loynes.results.charts.chart import Bar, Bound, Chart, Lines, Part, Parts, Row, Rows, Steps, Timeline, decades
 from loynes.results.charts.drawing import COLOURS, draw, picture, save_picture
 from loynes.results.charts.evaluation import waits
 from loynes.results.charts.register import charts_of
@@ -68,7 +68,7 @@ def test_every_result_has_a_picture(kind: str, tmp_path: Path) -> None:
 
 
 def test_all_kinds_of_charts_are_there() -> None:
-    assert {type(chart) for _, chart in every_chart()} == {Rows, Parts, Lines, Steps}
+    assert {type(chart) for _, chart in every_chart()} == {Rows, Parts, Lines, Steps, Timeline}
 
 
 def test_what_has_no_picture() -> None:

@@ -83,7 +83,7 @@ def _timeline(result: Eta) -> list[Chart]:
     running = sorted(result.running, key=lambda one: one.median)[: MOST_ROWS // 2]
     waiting = result.jobs[: MOST_ROWS - len(running)]
     finite = [one.high95 for one in waiting if math.isfinite(one.high95)]
-    end = 1.08 * max([*(one.left[-1] for one in running), *finite]) / size
+    end = 1.08 * max([*(one.steps[-1] for one in running), *finite]) / size
     # What had begun long before now would leave no room for what comes.
     begin = -min(max(one.elapsed for one in running) / size, PAST * end)
     rows = [_ending(one, size, unit, begin) for one in running] + [_starting(one, size, unit, end) for one in waiting]
@@ -106,9 +106,9 @@ def _timeline(result: Eta) -> list[Chart]:
 
 
 def _ending(one: RunningForecast, size: float, unit: str, begin: float) -> Fading:
-    """What is left, by tenths: after the k-th of ten parts so many of ten still run."""
-    ends = [0.0, *(left / size for left in one.left)]
-    parts = len(one.left) + 1
+    """What is left, by steps (tenths, mostly): after the k-th of n parts k / n have ended."""
+    ends = [0.0, *(step / size for step in one.steps)]
+    parts = len(one.steps) + 1
     fading = [(since, until, 1.0 - k / parts) for k, (since, until) in enumerate(itertools.pairwise(ends))]
     told = (
         one.id,

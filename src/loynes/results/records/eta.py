@@ -66,7 +66,13 @@ class RunningForecast:
     median: float
     low80: float
     high80: float
-    left: tuple[float, ...]  # by which it has ended with probability 0.1, 0.2, ..., 0.9
+    # By which it has ended with probability 0.1, 0.2, ..., 0.9; nothing in results of earlier versions.
+    left: tuple[float, ...] = ()
+
+    @property
+    def steps(self) -> tuple[float, ...]:
+        """The same, or the median alone: by the k-th of n steps it has ended with probability k / (n + 1)."""
+        return self.left or (self.median,)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""How soon the live page says something true, and what it holds after many changes: python benchmarks/explore.py
+"""How soon the live page says something true, and what it holds after many changes: python benchmarks/explore_page.py
 
 The server is started as `loynes explore` does, and asked over HTTP as its page asks; what a browser needs to draw comes
 on top. Wall times mean little on a busy machine, so that the processor time of server and workers up to the same
