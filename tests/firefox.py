@@ -37,7 +37,7 @@ return found;
 class Firefox:
     """One page of one browser: goes to addresses, runs JavaScript, tells what went wrong.
 
-    The protocol is Marionette: https://firefox-source-docs.mozilla.org/testing/marionette/Protocol.html
+    The protocol is Marionette: https://firefox-source-docs.mozilla.org/remote/marionette/Protocol.html
     """
 
     def __init__(self, folder: Path) -> None:
