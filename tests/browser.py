@@ -122,6 +122,9 @@ class Browser:
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
+    def go(self, address: str) -> None:
+        self.call("Page.navigate", url=address)
+
     def open(self, file: Path, width: int = 1280, height: int = 900, scheme: str = "light") -> None:
         self.problems.clear()
         self.requests.clear()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from browser import Browser
+from firefox import Firefox
 
 # What a name may be; markup in it has to stay text.
 EVIL = "<img src=x onerror=alert(1)>"
@@ -60,12 +61,12 @@ class Served:
 class Page:
     """The page in a browser: fields by their labels, and waiting for what it shows."""
 
-    def __init__(self, browser: Browser) -> None:
+    def __init__(self, browser: Browser | Firefox) -> None:
         self.browser = browser
 
     def open(self, address: str) -> None:
-        self.browser.call("Page.navigate", url="about:blank")
-        self.browser.call("Page.navigate", url=address)
+        self.browser.go("about:blank")
+        self.browser.go(address)
         self.wait("document.querySelector('#classes tbody tr')")
         self.click("#sweep")  # the curve against load takes longer than all else, and has a test of its own
 
