@@ -194,7 +194,8 @@ def kernels(with_cpu: bool) -> None:
             single, kernel = forward(model, rate, shape)
             both = sandwich(model, rate, pair)
             reached = zip(counted(shape), limits(), strict=True)
-            parts = [f"{single * n / most:.0%}" if bits == 32 else "" for n, most in reached]
+            known = bits == 32 and shape.form in (compiled.THREAD, compiled.WARP)
+            parts = [f"{single * n / most:.0%}" if known else "" for n, most in reached]
             cells = (
                 name, str(bits), compiled.FORMS[shape.form], f"{kernel.registers}, {kernel.spilled} spilled",
                 giga(single),
@@ -231,14 +232,11 @@ def kinds() -> None:
 
 
 def counted(shape: compiled.Shape) -> tuple[float, float, float]:
-    """Of one step, by lane: instructions issued, those of the min/max unit, shared-memory words (docs/gpu.md)."""
+    """Of one step of the thread and warp forms, by lane: instructions issued, those of the min/max unit, shared-memory words (docs/gpu.md)."""
     s, entries = shape.servers, shape.segments * shape.entries
     if shape.form == compiled.THREAD:
         return 4.0 * s + 112.0, 2.0 * s + 47.0, 2.0 * s
-    if shape.form == compiled.WARP:
-        return 32.0 * (2.0 * entries + 14.0), 32.0 * (2.0 * entries + 6.0), 8.0
-    rows = -(-s // 32)
-    return 32.0 * (14.0 * rows + 30.0), 32.0 * (4.0 * rows + 10.0), 32.0 * 3.0 * rows
+    return 32.0 * (2.0 * entries + 14.0), 32.0 * (2.0 * entries + 6.0), 8.0
 
 
 def limits() -> tuple[float, float, float]:
