@@ -232,7 +232,7 @@ def kinds() -> None:
 
 
 def counted(shape: compiled.Shape) -> tuple[float, float, float]:
-    """Of one step of the thread and warp forms, by lane: instructions issued, those of the min/max unit, shared-memory words (docs/gpu.md)."""
+    """Of one step of the thread or warp form, by lane: instructions, those of the min/max unit, words (docs/gpu.md)."""
     s, entries = shape.servers, shape.segments * shape.entries
     if shape.form == compiled.THREAD:
         return 4.0 * s + 112.0, 2.0 * s + 47.0, 2.0 * s
