@@ -58,8 +58,9 @@ struct Means {
 __device__ __forceinline__ int pick_class(unsigned word) {
     int c = 0;
     if (CLASSES <= 32) {
+        // Chosen, not counted: counting takes an instruction more a class.
 #pragma unroll
-        for (int k = 0; k < CLASSES - 1; ++k) c += word >= table.cut[k];
+        for (int k = 0; k < CLASSES - 1; ++k) c = word >= table.cut[k] ? k + 1 : c;
     } else {
         int width = CLASSES - 1;
         while (width > 0) {
