@@ -164,6 +164,17 @@ inline unsigned __ballot_sync(unsigned, bool here) {
     warp->meet();
     return all;
 }
+inline unsigned __match_any_sync(unsigned, int value) {
+    std::memcpy(warp->shown[threadIdx.x & 31], &value, sizeof value);
+    warp->meet();
+    unsigned same = 0;
+    for (int lane = 0, other; lane < 32; ++lane) {
+        std::memcpy(&other, warp->shown[lane], sizeof other);
+        same |= (unsigned)(other == value) << lane;
+    }
+    warp->meet();
+    return same;
+}
 inline bool __all_sync(unsigned mask, bool here) { return __ballot_sync(mask, here) == 0xFFFFFFFFu; }
 inline bool __any_sync(unsigned mask, bool here) { return __ballot_sync(mask, here) != 0; }
 

@@ -30,8 +30,9 @@ KERNELS = {"forward": "forward", "pile": "pile", "backward": "backward", "sandwi
 # No contraction to FMA and no fast-math: the same bits as the CPU.
 OPTIONS = ("--std=c++17", "--fmad=false")
 
-THREAD, WARP, FRONT, THREAD_KINDS, RUNS, WIDE_KINDS = range(6)
-FORMS = ("thread", "warp", "front", "thread", "runs", "wide")  # as people read them
+THREAD, WARP, FRONT, THREAD_KINDS, RUNS, WIDE_KINDS, RANDOM_THREAD, RANDOM_WARP = range(8)
+FORMS = ("thread", "warp", "front", "thread", "runs", "wide", "thread", "warp")  # as people read them
+RANDOM = (RANDOM_THREAD, RANDOM_WARP)  # of piles under random assignment
 
 # What the front of an ordered vector holds: jobs of small needs do not go further.
 FRONT_ENTRIES = 32
@@ -44,6 +45,8 @@ SHARED: dict[str, int | float] = {
     "FORM_THREAD_KINDS": THREAD_KINDS,
     "FORM_RUNS": RUNS,
     "FORM_WIDE_KINDS": WIDE_KINDS,
+    "FORM_RANDOM_THREAD": RANDOM_THREAD,
+    "FORM_RANDOM_WARP": RANDOM_WARP,
     "BLOCK": BLOCK,
     "FRONT": FRONT_ENTRIES,
     "BIN_BITS": tally.BITS,
@@ -52,6 +55,8 @@ SHARED: dict[str, int | float] = {
     "PHILOX_ROUNDS": philox.ROUNDS,
     "PHILOX_MULTIPLIER_0": philox.MULTIPLIER_0,
     "PHILOX_MULTIPLIER_1": philox.MULTIPLIER_1,
+    "ASSIGNMENT": philox.ASSIGNMENT,
+    "GROUP_SHIFT": philox.GROUP_SHIFT,
     "SMALLEST_UNIFORM": SMALLEST,
     "LARGEST_UNIFORM": LARGEST,
     "TABLE_EDGE": tables.TABLE_EDGE,
@@ -128,7 +133,7 @@ class Shape:
 
     @property
     def lanes(self) -> int:
-        return 1 if self.form in (THREAD, THREAD_KINDS) else 32
+        return 1 if self.form in (THREAD, THREAD_KINDS, RANDOM_THREAD) else 32
 
     @property
     def real(self) -> type[np.floating]:
@@ -143,10 +148,14 @@ class Shape:
             return self.chains * int(np.sum(self.units) + np.sum(most)) * self.threads * item
         if self.form == THREAD:
             return self.chains * (self.servers + max(self.class_need)) * self.threads * item
+        if self.form == RANDOM_THREAD:
+            return self.servers * self.threads * item
         jobs = self.threads * (2 * item + 8)
         if self.form == WARP:
             return jobs
         teams = self.chains * (self.threads // 32)
+        if self.form == RANDOM_WARP:
+            return teams * self.servers * item + jobs
         if self.form in (FRONT, WIDE_KINDS):
             return teams * -(-self.servers // 32) * 32 * item + jobs
         length = 2 if self.servers < 1 << 16 else 4
@@ -181,7 +190,8 @@ class Shape:
             "LARGEST_NEED": needs[-1],
             "SIMPLE": int(self.simple),
             "SATURATED": int(self.saturated),
-            "KIND_IS_NEED": int(self.form in (THREAD, FRONT) or (self.form == RUNS and not self.units)),
+            "RANDOM": int(self.form in RANDOM),
+            "KIND_IS_NEED": int(self.form in (THREAD, FRONT, *RANDOM) or (self.form == RUNS and not self.units)),
             "THREADS": self.threads,
             "SEGMENTS": self.segments,
             "ENTRIES": self.entries,
