@@ -28,9 +28,21 @@ CPU = CpuEngine()
 pytestmark = pytest.mark.skipif(emulator.COMPILER is None, reason="no C++ compiler")
 
 
-def model_of(units: int | dict[str, int], *needs: Any, law: str = "erlang", discipline: str | None = None) -> Model:
+def model_of(
+    units: int | dict[str, int],
+    *needs: Any,
+    law: str = "erlang",
+    discipline: str | None = None,
+    specific: dict[int, Any] | None = None,
+) -> Model:
+    """Classes as likely as each other; some, by their place in the list, with specific servers."""
     classes = [
-        {"need": need, "probability": 1 / len(needs), "service": LAWS[law if i else "exponential"]}
+        {
+            "need": need,
+            "specific": (specific or {}).get(i, 0),
+            "probability": 1 / len(needs),
+            "service": LAWS[law if i else "exponential"],
+        }
         for i, need in enumerate(needs)
     ]
     cluster = {"resources": units} if isinstance(units, dict) else {"servers": units}
@@ -50,6 +62,13 @@ CASES = {
     "kinds, runs": (model_of(*TWO), compiled.RUNS),
     "kinds, thread, reserving": (model_of(*TWO, discipline="reserving"), compiled.THREAD_KINDS),
     "kinds, runs, reserving": (model_of(*TWO, discipline="reserving"), compiled.RUNS),
+    # More words than one group has; no others, or all that are left.
+    "specific": (model_of(70, 1, 3, 0, 10, specific={1: 2, 2: 9, 3: 60}), compiled.WIDE_KINDS),
+    "kinds, specific": (
+        model_of(*TWO, specific={0: {"gpu": 1}, 1: {"cpu": 3, "gpu": 2}}), compiled.WIDE_KINDS
+    ),
+    # Several words of places a lane, more than 128 drawn.
+    "random servers": (model_of(1100, 1, 40, 150, discipline="random"), compiled.WIDE_KINDS),
     "three kinds, runs": (
         model_of({"a": 40, "b": 33, "c": 2}, {"a": 1, "b": 32}, {"a": 40}, {"b": 3, "c": 2}),
         compiled.RUNS,

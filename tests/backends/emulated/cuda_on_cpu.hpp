@@ -138,6 +138,7 @@ template <class T> T __shfl_down_sync(unsigned, T value, unsigned by) {
 }
 inline int __ffs(unsigned x) { return __builtin_ffs((int)x); }
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
+inline int __clz(unsigned x) { return x ? __builtin_clz(x) : 32; }
 template <class Join> unsigned joined(unsigned value, Join join) {
     std::memcpy(warp->shown[threadIdx.x & 31], &value, sizeof value);
     warp->meet();

@@ -27,14 +27,18 @@ struct Words {
         if (++job == 32) near = group(0, job + lane());
     }
 
-    // The first that a job asks for, in all lanes.
-    __device__ __forceinline__ unsigned first() const { return __shfl_sync(ALL, near.x, job & 31); }
+    // The job's word of a number, in all lanes; numbers rise from 0 by 1.
+    __device__ __forceinline__ unsigned number(int i) {
+        if (i < 4) return __shfl_sync(ALL, part_of(near, i), job & 31);
+        if (i == 4 || i % FAR == 0) far = group(i / FAR * GROUPS + lane(), job);
+        return __shfl_sync(ALL, part_of(far, i & 3), i % FAR / 4);
+    }
 
-    // Of a job that asks for so many, those at base .. base + 31, one a lane; base rises from 0 by 32.
+    // Of a job that asks for so many, those numbered base .. base + 31, one a lane; base rises from 0 by 32.
     __device__ __forceinline__ unsigned at(int base, int asked) {
-        if (asked <= 4) return part_of(near, job & 31, lane() & 3);
+        if (asked <= 4) return shown(near, job & 31);
         if (base % FAR == 0) far = group(base / 4 + lane(), job);
-        return part_of(far, base % FAR / 4 + lane() / 4, lane() & 3);
+        return shown(far, base % FAR / 4 + lane() / 4);
     }
 
   private:
@@ -42,10 +46,14 @@ struct Words {
         return philox(keys, stream | number << GROUP_SHIFT, replica, low + of_job, high);
     }
 
-    // What another lane has as one of its four.
-    static __device__ __forceinline__ unsigned part_of(const uint4 &words, unsigned from, unsigned part) {
+    static __device__ __forceinline__ unsigned part_of(const uint4 &words, int part) {
+        return part < 2 ? (part == 0 ? words.x : words.y) : (part == 2 ? words.z : words.w);
+    }
+
+    // Of another lane's four, the first to lane 0, 4, ..., the second to lane 1, 5, ...
+    static __device__ __forceinline__ unsigned shown(const uint4 &words, unsigned from) {
         const unsigned x = __shfl_sync(ALL, words.x, from), y = __shfl_sync(ALL, words.y, from);
         const unsigned z = __shfl_sync(ALL, words.z, from), w = __shfl_sync(ALL, words.w, from);
-        return part < 2 ? (part == 0 ? x : y) : (part == 2 ? z : w);
+        return part_of(make_uint4(x, y, z, w), lane() & 3);
     }
 };

@@ -120,7 +120,9 @@ class Shape:
     segments: int
     units: tuple[int, ...] = ()  # of each kind, where there are several
     class_demand: tuple[tuple[int, ...], ...] = ()
-    need_demand: tuple[tuple[int, ...], ...] = ()  # distinct
+    need_demand: tuple[tuple[int, ...], ...] = ()  # distinct, with their specific servers
+    class_specific: tuple[tuple[int, ...], ...] = ()  # where any class has such
+    need_specific: tuple[tuple[int, ...], ...] = ()
     strict: bool = True
     most_runs: tuple[int, ...] = ()  # of each kind that a list has room for
     chains: int = 1  # states a team runs: 2 for the sandwich
@@ -157,7 +159,8 @@ class Shape:
         if self.form == RANDOM_WARP:
             return teams * self.servers * item + jobs
         if self.form in (FRONT, WIDE_KINDS):
-            return teams * -(-self.servers // 32) * 32 * item + jobs
+            taken = (sum(-(-units // 32) for units in self.units) + 1) // 2 * 8 if self.class_specific else 0
+            return teams * (-(-self.servers // 32) * 32 * item + taken) + jobs
         length = 2 if self.servers < 1 << 16 else 4
         return teams * sum(-(-runs * (item + length) // 16) * 16 for runs in self.most_runs) + jobs
 
@@ -185,6 +188,8 @@ class Shape:
             "BLOCKERS": self.blockers,
             "NEEDS": len(self.need_demand) if self.units else len(needs),
             "KINDS": max(len(self.units), 1),
+            "PLAIN": int(not self.units),
+            "MOST_SPECIFIC": max(map(sum, self.class_specific), default=0),
             "STRICT": int(self.strict),
             "SMALLEST_NEED": needs[0],
             "LARGEST_NEED": needs[-1],
@@ -212,6 +217,8 @@ class Shape:
                 **({"MOST_RUNS": self.most_runs} if self.form == RUNS else {}),
                 "NEED_DEMAND": [n for need in self.need_demand for n in need] if self.units else needs,
             }
+        if self.class_specific:
+            lists["NEED_SPECIFIC"] = [n for need in self.need_specific for n in need]
         lines = [f"#define {name} {literal(value)}" for name, value in (SHARED | constants).items()]
         lines += [
             f"__device__ constexpr int {name}[] = {{{', '.join(map(str, items))}}};" for name, items in lists.items()
@@ -227,8 +234,6 @@ def shape_of(
     table: JobTable, blockers: int = 0, *, bits: int = 32, chains: int = 1, form: int | None = None, roomy: bool = False
 ) -> Shape:
     """The shape of a model, in the form that pays for it; `roomy` lists have room for as many runs as there can be."""
-    if table.specific.any():
-        raise UsageError("backend 'cuda': has no kernels for specific or random servers; use --backend cpu")
     if table.arrivals.process != POISSON:
         raise UsageError("backend 'cuda': has kernels for Poisson arrivals only; use --backend cpu")
     if not table.plain:
@@ -300,18 +305,20 @@ def _form_of(table: JobTable, distinct: Ints, odds: Array, bits: int, chains: in
 
 
 def _shape_of_kinds(table: JobTable, blockers: int, bits: int, chains: int, form: int | None, roomy: bool) -> Shape:
-    """The same for several kinds of servers."""
-    demand = tuple(tuple(int(n) for n in row) for row in table.demand)
-    distinct = np.unique(np.hstack([table.need[:, None], table.demand]), axis=0)[:, 1:]
+    """The same for several kinds of servers, and for specific ones."""
+    count, specific = len(table.units), bool(table.specific.any())
+    distinct = np.unique(np.hstack([table.need[:, None], table.demand, table.specific]), axis=0)[:, 1:]
     rows = table.servers + int(np.sum(np.max(table.demand, axis=0)))
     if form is None:
-        form = WIDE_KINDS if table.servers <= MOST_IN_WIDE else RUNS
-        if table.servers * chains <= MOST_IN_THREAD[bits]:
+        form = WIDE_KINDS if specific or table.servers <= MOST_IN_WIDE else RUNS
+        if not specific and table.servers * chains <= MOST_IN_THREAD[bits]:
             form = THREAD_KINDS
     most_runs = _most_runs(table, roomy) if form == RUNS else ()
     threads = _threads_of_lists(most_runs, chains, bits) if form == RUNS else 128
     while form == THREAD_KINDS and threads < 512 and chains * rows * 2 * threads * bits // 8 <= MOST_SHARED // 3:
         threads *= 2
+    while form == WIDE_KINDS and threads > 32 and chains * table.servers * threads // 32 * bits // 8 > MOST_SHARED // 4:
+        threads //= 2
     return Shape(
         bits=bits,
         form=form,
@@ -325,12 +332,18 @@ def _shape_of_kinds(table: JobTable, blockers: int, bits: int, chains: int, form
         threads=threads,
         segments=1,
         units=tuple(int(n) for n in table.units),
-        class_demand=demand,
-        need_demand=tuple(tuple(int(n) for n in row) for row in distinct),
+        class_demand=_rows(table.demand),
+        need_demand=_rows(distinct[:, :count]),
+        class_specific=_rows(table.specific) if specific else (),
+        need_specific=_rows(distinct[:, count:]) if specific else (),
         strict=table.strict,
         most_runs=most_runs,
         chains=chains,
     )
+
+
+def _rows(array: Ints) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(int(n) for n in row) for row in array)
 
 
 def _most_runs(table: JobTable, roomy: bool) -> tuple[int, ...]:
@@ -364,6 +377,7 @@ def table_bytes(shape: Shape, table: JobTable, grid_pointer: int, pieces_pointer
         ("first", "i4", classes + 1),
         ("needs", "i4", needs),
         ("demand", "i4", classes * max(len(shape.units), 1)),
+        *([("specific", "i4", classes * len(shape.units))] if shape.class_specific else []),
         ("recipe", "i4", branches),
         ("low", "f8", branches),
         ("stretch", "f8", branches),
@@ -383,6 +397,8 @@ def table_bytes(shape: Shape, table: JobTable, grid_pointer: int, pieces_pointer
     record["kind"] = shape.kind_of_class
     record["needs"] = [sum(need) for need in shape.need_demand] if shape.units else sorted(shape.by_odds)
     record["demand"] = np.ravel(shape.class_demand) if shape.units else table.need
+    if shape.class_specific:
+        record["specific"] = np.ravel(shape.class_specific)
     record["grid"] = grid_pointer
     record["pieces"] = pieces_pointer
     return record.tobytes()

@@ -72,7 +72,7 @@ struct State {
   private:
     // The same for a job that needs one server, which nobody keeps idle for its sake.
     __device__ __forceinline__ void step_of_one(Real service) {
-        const int pick = (int)((unsigned long long)words.first() * SERVERS >> 32);
+        const int pick = (int)((unsigned long long)words.number(0) * SERVERS >> 32);
         const Real start = H[pick], first = H[0];
         words.advance();
         __syncwarp();

@@ -26,7 +26,7 @@ extern __shared__ __align__(16) char shared[];
 // for: idle units by entry, or the probabilities of needs.
 #if RANDOM
 __device__ __forceinline__ void add_losses(const State &, const Real *, double (&)[KINDS]) {}  // summed by the state
-#elif KINDS == 1
+#elif PLAIN
 __device__ __forceinline__ void add_losses(const State &state, const Real *looked, double (&lost)[KINDS]) {
     lost[0] += state.loss(looked);
 }
@@ -55,7 +55,7 @@ __device__ __forceinline__ void give_losses(const State &state, Index row, const
 #pragma unroll
     for (int t = 0; t < KINDS; ++t) {
         loss[row * KINDS + t] += lost[t];
-#if KINDS > 1
+#if !PLAIN
         if (!STRICT) loss[row * KINDS + t] += state.summed_loss[t] / BLOCK;
 #endif
     }
@@ -65,7 +65,7 @@ __device__ __forceinline__ void give_losses(const State &state, Index row, const
 // Before a block that begins with job `first`: where states draw servers, by the jobs' indices.
 template <class... States>
 __device__ __forceinline__ void begin_block(const Jobs &jobs, unsigned replica, Index first, States &...states) {
-#if RANDOM
+#if RANDOM || MOST_SPECIFIC
     (states.begin(jobs.stream, replica, first), ...);
 #endif
 }
