@@ -148,17 +148,14 @@ class Shape:
         if self.form == THREAD_KINDS:
             most = np.max(self.class_demand, axis=0)
             return self.chains * int(np.sum(self.units) + np.sum(most)) * self.threads * item
-        if self.form == THREAD:
-            return self.chains * (self.servers + max(self.class_need)) * self.threads * item
-        if self.form == RANDOM_THREAD:
-            return self.servers * self.threads * item
+        if self.form in (THREAD, RANDOM_THREAD):
+            beyond = max(self.class_need) if self.form == THREAD else 0
+            return self.chains * (self.servers + beyond) * self.threads * item
         jobs = self.threads * (2 * item + 8)
         if self.form == WARP:
             return jobs
         teams = self.chains * (self.threads // 32)
-        if self.form == RANDOM_WARP:
-            return teams * self.servers * item + jobs
-        if self.form in (FRONT, WIDE_KINDS):
+        if self.form in (FRONT, WIDE_KINDS, RANDOM_WARP):
             taken = (sum(-(-units // 32) for units in self.units) + 1) // 2 * 8 if self.class_specific else 0
             return teams * (-(-self.servers // 32) * 32 * item + taken) + jobs
         length = 2 if self.servers < 1 << 16 else 4
