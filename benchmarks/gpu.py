@@ -26,9 +26,10 @@ from loynes.kernels.backends import engine_of
 from loynes.kernels.cuda import compiled
 from loynes.kernels.cuda.device import Kernel, cupy
 from loynes.kernels.cuda.engine import MOST_GROUPS, SLOT, looked_at
-from loynes.kernels.engine import Backward, Forward, ForwardState, PairState, SampleState, Sandwich
+from loynes.kernels.cuda.random_shape import shape_of_random
+from loynes.kernels.engine import Backward, Forward, ForwardState, PairState, Pile, PileState, SampleState, Sandwich
 from loynes.kernels.reference import BLOCK
-from loynes.kernels.tally import BINS, new_tally
+from loynes.kernels.tally import BINS, new_heap, new_tally
 from loynes.model import Model, builtin_names, load
 from loynes.threshold.controls import Mix
 from rates import RATES, forward_run, two_kinds
@@ -81,13 +82,14 @@ def forward(model: Model, rate: float, shape: compiled.Shape, observe: bool = Tr
     return rate, kernel
 
 
-def pile(model: Model, shape_options: dict[str, Any]) -> float:
+def pile(model: Model, shape_options: dict[str, Any], random: bool = False) -> tuple[float, Kernel]:
     cp = cupy()
     table, mix = job_table(model, None), Mix.of(model)
-    shape = compiled.shape_of(table, len(mix.blocking), **shape_options)
+    shape = (shape_of_random if random else compiled.shape_of)(table, len(mix.blocking), **shape_options)
     kernel = Kernel("pile", shape, table, 1)
     rows = kernel.resident
-    H, idled = cp.zeros((rows, model.servers), shape.real), cp.asarray(looked_at(shape, needs_of(model)))
+    H = cp.zeros((rows, model.servers), shape.real)
+    idled = cp.zeros(0) if random else cp.asarray(looked_at(shape, needs_of(model)))
     of_class, waits_for = cp.asarray(mix.blockers.of_class.astype(np.int32)), cp.asarray(mix.blockers.waits_for)
     heap = [
         cp.zeros(rows),
@@ -103,7 +105,7 @@ def pile(model: Model, shape_options: dict[str, Any]) -> float:
             idled, of_class, waits_for, *heap,
         )  # fmt: skip
 
-    return timed(launch, rows * BLOCK)
+    return timed(launch, rows * BLOCK), kernel
 
 
 def sandwich(model: Model, rate: float, shape: compiled.Shape) -> float:
@@ -200,19 +202,23 @@ def kernels(with_cpu: bool) -> None:
                 name, str(bits), compiled.FORMS[shape.form], f"{kernel.registers}, {kernel.spilled} spilled",
                 giga(single),
                 giga(WANTED[name]) if bits == 32 else "", f"{giga(both)} ({compiled.FORMS[pair.form]})",
-                f"{both / single:.0%}", giga(pile(model, {"bits": bits})), giga(backward(model, rate, shape)),
+                f"{both / single:.0%}", giga(pile(model, {"bits": bits})[0]), giga(backward(model, rate, shape)),
                 f"{core / 1e6:.1f} M", f"{single / core:.0f}", *parts,
             )  # fmt: skip
             print("| " + " | ".join(cells) + " |", flush=True)
 
 
 def kinds() -> None:
-    """Several kinds of servers, at half the ideal rate."""
+    """Several kinds of servers, and specific ones, at half the ideal rate."""
     print("\n| model | bits | form | registers | forward | sandwich | pile | backward | core | ratio |")
     print("| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for name, model in (
         ("64 and 8 units", two_kinds()),
         ("the same, reserving", two_kinds().with_discipline("reserving")),
+        ("64 and 8 units, two classes with specific GPUs", two_kinds(specific=True)),
+        ("the same, reserving", two_kinds(specific=True).with_discipline("reserving")),
+        ("five-class-exponential, random", load("five-class-exponential").with_discipline("random")),
+        ("borg-cell-b, random", load("borg-cell-b").with_discipline("random")),
         ("cpu-gpu-mix", load("cpu-gpu-mix")),
         ("cpu-memory-mix", load("cpu-memory-mix")),
     ):
@@ -225,8 +231,36 @@ def kinds() -> None:
             both = giga(sandwich(model, rate, pair)) if pair.shared <= compiled.MOST_SHARED else "does not fit"
             cells = (
                 name, str(bits), compiled.FORMS[shape.form], str(kernel.registers), giga(single), both,
-                giga(pile(model, {"bits": bits})), giga(backward(model, rate, shape)), f"{core / 1e6:.1f} M",
+                giga(pile(model, {"bits": bits})[0]), giga(backward(model, rate, shape)), f"{core / 1e6:.1f} M",
                 f"{single / core:.0f}",
+            )  # fmt: skip
+            print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def random() -> None:
+    """Piles under random assignment, checked against the CPU's and timed."""
+    print("\n| model | bits | form | registers | pile | core | ratio |")
+    print("| --- | ---: | --- | ---: | ---: | ---: | ---: |")
+    for name in RATES:
+        model = load(name).with_discipline("random")
+        table, mix, rows = job_table(model, None), Mix.of(model), 16
+        task, found = Pile(table, 1, 1, np.arange(rows), needs_of(model), mix.blockers, random=True), []
+        for engine in (engine_of("cpu", 1), engine_of("cuda:64")):
+            heap = new_heap(rows, len(table.need), len(mix.blocking))
+            piles = PileState(np.zeros((rows, model.servers)), np.zeros(rows, np.int64), heap)
+            engine.run(task, piles, 0, BLOCK)
+            began = time.perf_counter()
+            engine.run(task, piles, BLOCK, 1 << 14)
+            found.append((rows * (1 << 14) / (time.perf_counter() - began), piles))
+        (core, ours), (_, theirs) = found
+        if not np.array_equal(ours.heights, theirs.heights):
+            print(f"- {name}: DIFFERS from the CPU", flush=True)
+            sys.exit(1)
+        for bits in (32, 64):
+            rate, kernel = pile(model, {"bits": bits}, random=True)
+            cells = (
+                name, str(bits), compiled.FORMS[kernel.shape.form], f"{kernel.registers}, {kernel.spilled} spilled",
+                giga(rate), f"{core / 1e6:.2f} M", f"{rate / core:.0f}",
             )  # fmt: skip
             print("| " + " | ".join(cells) + " |", flush=True)
 
@@ -374,12 +408,12 @@ def agreement() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("check", "forms", "variants", "kernels", "kinds", "answers", "bias", "agreement"):
+    for name in ("check", "forms", "variants", "kernels", "kinds", "random", "answers", "bias", "agreement"):
         parser.add_argument(f"--{name}", action="store_true", help=f"only: {name}")
     parser.add_argument("--no-cpu", action="store_true", help="leave out the CPU's rates")
     options = parser.parse_args()
-    parts = {"check": check, "kernels": lambda: kernels(not options.no_cpu), "kinds": kinds, "forms": forms,
-             "variants": variants, "answers": answers, "bias": bias, "agreement": agreement}  # fmt: skip
+    parts = {"check": check, "kernels": lambda: kernels(not options.no_cpu), "kinds": kinds, "random": random,
+             "forms": forms, "variants": variants, "answers": answers, "bias": bias, "agreement": agreement}  # fmt: skip
     chosen = [part for name, part in parts.items() if getattr(options, name)]
     cp = cupy()
     properties = cp.cuda.runtime.getDeviceProperties(0)

@@ -29,10 +29,18 @@ WANTED = {"five-class-exponential": 20e6, "one-or-all": 12e6, "borg-cell-b": 8e6
 WANTED |= {"64 cpu, 8 gpu": 8e6, "cpu-memory-mix": 0.5e6}
 
 
-def two_kinds() -> Model:
-    """A small cluster of CPUs and GPUs."""
-    mix = (({"cpu": 2}, 0.7, 0.5), ({"cpu": 8, "gpu": 2}, 0.2, 3.0), ({"cpu": 16, "gpu": 8}, 0.1, 2.0))
-    classes = [{"need": n, "probability": p, "service": {"law": "exponential", "mean": m}} for n, p, m in mix]
+def two_kinds(specific: bool = False) -> Model:
+    """A small cluster of CPUs and GPUs; if asked for, jobs want particular GPUs."""
+    mix = (({"cpu": 2}, 0, 0.7, 0.5), ({"cpu": 8}, 2, 0.2, 3.0), ({"cpu": 16}, 8, 0.1, 2.0))
+    classes = [
+        {
+            "need": need if specific else need | {"gpu": gpus},
+            "specific": {"gpu": gpus if specific else 0},
+            "probability": p,
+            "service": {"law": "exponential", "mean": mean},
+        }
+        for need, gpus, p, mean in mix
+    ]
     return load({"resources": {"cpu": 64, "gpu": 8}, "classes": classes})
 
 

@@ -18,11 +18,14 @@ from loynes.inputs.philox import words
 from loynes.inputs.tables import JobTable, job_table, needs_of
 from loynes.kernels import reference
 from loynes.kernels.backends import chosen, engine_of
+from loynes.kernels.cpu.forward import forward
 from loynes.kernels.cuda import compiled
 from loynes.kernels.cuda import engine as engine_module
 from loynes.kernels.cuda.device import SLOW_DOUBLES, Kernel, missing
+from loynes.kernels.cuda.random_shape import shape_of_random
 from loynes.kernels.engine import Backward, Engine, Forward, Perfect, Pile, Regeneration, SampleState, Sandwich
 from loynes.kernels.reference import BLOCK
+from loynes.kernels.shape import use_runs
 from loynes.model import Model, builtin_names, load
 from loynes.questions.evaluate import evaluate
 from loynes.questions.exact import exact
@@ -59,6 +62,21 @@ def model_of(servers: int, needs: list[int], law: str = "erlang") -> Model:
     return load({"servers": servers, "classes": classes})
 
 
+def with_specific(discipline: str) -> Model:
+    """Specific servers of one kind, of the other, of both and of none."""
+    needs: list[tuple[dict[str, int], dict[str, int]]] = [
+        ({"cpu": 1}, {"gpu": 1}),
+        ({"cpu": 3, "gpu": 1}, {"cpu": 9}),
+        ({"cpu": 20, "gpu": 3}, {}),
+        ({}, {"cpu": 45, "gpu": 6}),
+    ]
+    classes = [
+        {"need": need, "specific": specific, "probability": 0.25, "service": LAWS["erlang" if i else "exponential"]}
+        for i, (need, specific) in enumerate(needs)
+    ]
+    return load({"resources": {"cpu": 70, "gpu": 9}, "classes": classes, "discipline": discipline})
+
+
 def tables(servers: int, needs: list[int]) -> JobTable:
     model = model_of(servers, needs)
     return job_table(model, 0.5 * model.ideal)
@@ -84,7 +102,22 @@ def forms(table: JobTable, bits: int, chains: int = 1) -> list[int]:
 def test_sources_compile(kernel: str, name: str, form: int, tmp_path: Path) -> None:
     bits, chains = (32, 2) if kernel == "sandwich" else (64, 1)
     table = job_table(load(name), None if kernel == "pile" else 1.0)
-    shape = compiled.shape_of(table, 2 if kernel == "pile" else 0, bits=bits, chains=chains, form=form)
+    compile_source(
+        kernel, compiled.shape_of(table, 2 if kernel == "pile" else 0, bits=bits, chains=chains, form=form), tmp_path
+    )
+
+
+@compiler
+def test_sources_that_draw_servers_compile(tmp_path: Path) -> None:
+    kinds = job_table(with_specific("fcfs"), 1.0)
+    compile_source("forward", compiled.shape_of(kinds), tmp_path)
+    compile_source("sandwich", compiled.shape_of(kinds, bits=64, chains=2), tmp_path)
+    for form in compiled.RANDOM:
+        drawn_at_random = job_table(load("five-class-pareto").with_discipline("random"), None)
+        compile_source("pile", shape_of_random(drawn_at_random, 2, form=form), tmp_path)
+
+
+def compile_source(kernel: str, shape: compiled.Shape, tmp_path: Path) -> None:
     source = tmp_path / "kernel.cu"
     source.write_text(shape.source(kernel))
     options = [*compiled.OPTIONS, "-arch=sm_90", "-ptx", f"-I{compiled.SOURCES}", "-o", str(tmp_path / "kernel.ptx")]
@@ -121,16 +154,24 @@ def test_without_a_gpu() -> None:
     assert chosen("auto", 1e9, five._replace(servers=100_000)) == "auto"
     mix = load("cpu-gpu-mix")
     assert chosen("auto", 1e9, job_table(mix, 1.0)) == chosen("auto", 1e9, five)
-    assert chosen("auto", 1e9, job_table(mix.with_discipline("random"), 1.0)) == "auto"
+    assert chosen("auto", 1e9, job_table(mix.with_discipline("random"), 1.0)) == chosen("auto", 1e9, five)
     assert chosen("auto", 1e9, job_table(load("cpu-memory-mix"), 1.0)) == chosen("auto", 1e9, five)
     assert chosen("cuda", 0.0, five) == "cuda"
     with pytest.raises(UsageError, match="must be one of auto, cpu, cuda, cuda:64"):
         engine_of("tpu")
 
 
-def test_no_specific_servers() -> None:
-    with pytest.raises(UsageError, match="no kernels for specific or random servers"):
-        compiled.shape_of(job_table(load("cpu-gpu-mix").with_discipline("random"), 1.0))
+def test_forms_that_draw_servers() -> None:
+    for name in builtin_names():
+        model = load(name).with_discipline("random")
+        table = job_table(model, None)
+        assert compiled.shape_of(table).form == compiled.WIDE_KINDS
+        for bits in (32, 64):
+            assert compiled.shape_of(table, bits=bits).shared <= compiled.MOST_SHARED
+            if len(model.kinds) == 1:
+                shape = shape_of_random(table, bits=bits)
+                assert shape.shared <= compiled.MOST_SHARED
+                assert shape.form == compiled.RANDOM[int(model.servers > compiled.MOST_IN_THREAD[bits])]
 
 
 def test_full_memory_halves_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -373,6 +414,65 @@ def test_several_kinds_are_the_cpu_s(name: str, discipline: str) -> None:
             found[-1] += samples
     for ours, theirs in zip(*found, strict=True):
         np.testing.assert_array_equal(theirs, ours)
+
+
+@gpu
+@pytest.mark.parametrize(
+    "model",
+    [
+        with_specific("fcfs"),
+        with_specific("reserving"),
+        with_specific("random"),
+        model_of(1100, [1, 40, 150]).with_discipline("random"),
+    ],
+    ids=["fcfs", "reserving", "random", "one kind, random"],
+)
+def test_specific_servers_are_the_cpu_s(model: Model) -> None:
+    table, needs, mix = job_table(model, 0.3 * model.ideal), needs_of(model), Mix.of(model)
+    rows, jobs = 7, 12 * BLOCK
+    found: list[list[np.ndarray]] = []
+    replicas, sampled = np.arange(rows), np.arange(11, 19)
+    for engine in engines():
+        chains, pairs = empty_chains(table, needs, rows), pairs_up_to(table, 9.0, rows)
+        engine.run(Forward(table, 3, 0, replicas, needs, replicas, True), chains, 0, jobs)
+        engine.run(Sandwich(table, 3, 0, replicas), pairs, 0, jobs)
+        piles = flat_piles(table, mix, rows)
+        engine.run(Pile(job_table(model, None), 3, 1, replicas, needs, mix.blockers), piles, 0, jobs)
+        piles.heap.loss[:] = 0.0
+        found.append([chains.workload, *pairs, piles.heights, *piles.heap])
+        for task in (
+            Backward(table, 5, 0, sampled, BLOCK, 1 << 14, confirmations=1),
+            Perfect(table, 5, 0, sampled, BLOCK, 1 << 14, ceiling=9.0, rise=1.5),
+        ):
+            samples = unsampled(table, len(sampled))
+            engine.run(task, samples, 0, len(sampled))
+            found[-1] += samples
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_array_equal(theirs, ours)
+    # What was observed, once a block, against CPU chains that look as rarely.
+    tally, (W, places, seen) = chains.tally, empty_chains(table, needs, rows)
+    numbers = replicas, replicas, 0, jobs, True
+    forward(table, needs, use_runs(table), BLOCK, np.uint64(3), 0, *numbers, W, places, seen)
+    for theirs, ours in zip(tally[1:], seen[1:], strict=True):
+        np.testing.assert_allclose(theirs, ours, rtol=1e-9, atol=1e-9)
+
+
+@gpu
+@pytest.mark.parametrize(
+    ("servers", "needs"),
+    [(1, [1]), (9, [1, 2, 5, 9]), (64, [1, 7, 33, 64]), (70, [1, 3, 33, 40, 70]), (2048, [1, 2, 100, 1100, 2000])],
+)
+def test_random_piles_are_the_cpu_s(servers: int, needs: list[int]) -> None:
+    """Who is where, too; losses are summed in another order."""
+    model = model_of(servers, needs).with_discipline("random")
+    table, distinct, mix = job_table(model, None), needs_of(model), Mix.of(model)
+    rows, jobs, found = 37, 20 * BLOCK, []
+    for engine in engines():
+        piles = flat_piles(table, mix, rows)
+        engine.run(Pile(table, 3, 1, np.arange(rows), distinct, mix.blockers, random=True), piles, 0, jobs)
+        found.append((piles.heights, *piles.heap))
+    for name, ours, theirs in zip(("heights", *piles.heap._fields), *found, strict=True):
+        np.testing.assert_allclose(theirs, ours, rtol=1e-12 if name == "loss" else 0.0, err_msg=name)
 
 
 @gpu

@@ -3,6 +3,7 @@ the CPU's kernels, bit for bit in double precision. On a GPU `test_cuda.py` does
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from loynes.kernels.cpu.engine import CpuEngine
 from loynes.kernels.cpu.forward import forward
 from loynes.kernels.cuda import compiled
 from loynes.kernels.cuda import engine as cuda
+from loynes.kernels.cuda.random_shape import shape_of_random
 from loynes.kernels.engine import Backward, Forward, Perfect, Pile, Regeneration, Sandwich
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.shape import use_runs
@@ -26,9 +28,21 @@ CPU = CpuEngine()
 pytestmark = pytest.mark.skipif(emulator.COMPILER is None, reason="no C++ compiler")
 
 
-def model_of(units: int | dict[str, int], *needs: Any, law: str = "erlang", discipline: str | None = None) -> Model:
+def model_of(
+    units: int | dict[str, int],
+    *needs: Any,
+    law: str = "erlang",
+    discipline: str | None = None,
+    specific: dict[int, Any] | None = None,
+) -> Model:
+    """Classes as likely as each other; some, by their place in the list, with specific servers."""
     classes = [
-        {"need": need, "probability": 1 / len(needs), "service": LAWS[law if i else "exponential"]}
+        {
+            "need": need,
+            "specific": (specific or {}).get(i, 0),
+            "probability": 1 / len(needs),
+            "service": LAWS[law if i else "exponential"],
+        }
         for i, need in enumerate(needs)
     ]
     cluster = {"resources": units} if isinstance(units, dict) else {"servers": units}
@@ -48,6 +62,13 @@ CASES = {
     "kinds, runs": (model_of(*TWO), compiled.RUNS),
     "kinds, thread, reserving": (model_of(*TWO, discipline="reserving"), compiled.THREAD_KINDS),
     "kinds, runs, reserving": (model_of(*TWO, discipline="reserving"), compiled.RUNS),
+    # More words than one group has; no others, or all that are left.
+    "specific": (model_of(70, 1, 3, 0, 10, specific={1: 2, 2: 9, 3: 60}), compiled.WIDE_KINDS),
+    "kinds, specific": (
+        model_of(*TWO, specific={0: {"gpu": 1}, 1: {"cpu": 3, "gpu": 2}}), compiled.WIDE_KINDS
+    ),
+    # Several words of places a lane, more than 128 drawn.
+    "random servers": (model_of(1100, 1, 40, 150, discipline="random"), compiled.WIDE_KINDS),
     "three kinds, runs": (
         model_of({"a": 40, "b": 33, "c": 2}, {"a": 1, "b": 32}, {"a": 40}, {"b": 3, "c": 2}),
         compiled.RUNS,
@@ -55,12 +76,17 @@ CASES = {
 }
 
 
+def on_cpu(monkeypatch: pytest.MonkeyPatch, folders: pytest.TempPathFactory) -> None:
+    """Have the CUDA engine run on the CPU."""
+    emulator.Kernel.folder = folders.getbasetemp()
+    monkeypatch.setattr(cuda, "cupy", emulator.cupy)
+    monkeypatch.setattr(cuda, "Kernel", emulator.Kernel)
+
+
 @pytest.fixture
 def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory):
     """An engine that puts models into the asked form."""
-    emulator.Kernel.folder = tmp_path_factory.getbasetemp()
-    monkeypatch.setattr(cuda, "cupy", emulator.cupy)
-    monkeypatch.setattr(cuda, "Kernel", emulator.Kernel)
+    on_cpu(monkeypatch, tmp_path_factory)
     name, bits = request.param
     form = CASES[name][1]
     chosen = compiled.shape_of
@@ -114,6 +140,34 @@ def test_piles(engine: tuple[Model, cuda.CudaEngine]) -> None:
         found.append((piles.heights, *piles.heap))
     for ours, theirs in zip(*found, strict=True):
         np.testing.assert_array_equal(theirs, ours)
+
+
+@pytest.mark.parametrize(
+    ("model", "form"),
+    [
+        (model_of(9, 1, 2, 5, 9), compiled.RANDOM_THREAD),
+        (model_of(70, 1, 3, 33, 40, 70), compiled.RANDOM_WARP),
+        (model_of(300, 1, 6, 140, 260), compiled.RANDOM_WARP),
+    ],
+    ids=["thread", "warp", "warp, more than 128 swaps"],
+)
+def test_random_assignment(
+    model: Model, form: int, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Who is where, too, is the CPU's; losses are summed in another order."""
+    on_cpu(monkeypatch, tmp_path_factory)
+    model = model.with_discipline("random")
+    table, needs, mix = job_table(model, None), needs_of(model), Mix.of(model)
+    monkeypatch.setattr(cuda, "shape_of_random", partial(shape_of_random, form=form))
+    rows, jobs, found = 2, 6 * BLOCK, []
+    for run in (CPU, cuda.CudaEngine(64)):
+        piles = flat_piles(table, mix, rows)
+        task = Pile(table, 3, 1, np.arange(rows), needs, mix.blockers, random=True)
+        for begin, end in ((0, BLOCK), (BLOCK, jobs)):
+            run.run(task, piles, begin, end)
+        found.append((piles.heights, *piles.heap))
+    for name, ours, theirs in zip(("heights", *piles.heap._fields), *found, strict=True):
+        np.testing.assert_allclose(theirs, ours, rtol=1e-12 if name == "loss" else 0.0, err_msg=name)
 
 
 @double

@@ -138,6 +138,7 @@ template <class T> T __shfl_down_sync(unsigned, T value, unsigned by) {
 }
 inline int __ffs(unsigned x) { return __builtin_ffs((int)x); }
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
+inline int __clz(unsigned x) { return x ? __builtin_clz(x) : 32; }
 template <class Join> unsigned joined(unsigned value, Join join) {
     std::memcpy(warp->shown[threadIdx.x & 31], &value, sizeof value);
     warp->meet();
@@ -163,6 +164,17 @@ inline unsigned __ballot_sync(unsigned, bool here) {
     for (int lane = 0; lane < 32; ++lane) all |= (unsigned)(warp->shown[lane][0] != 0) << lane;
     warp->meet();
     return all;
+}
+inline unsigned __match_any_sync(unsigned, int value) {
+    std::memcpy(warp->shown[threadIdx.x & 31], &value, sizeof value);
+    warp->meet();
+    unsigned same = 0;
+    for (int lane = 0, other; lane < 32; ++lane) {
+        std::memcpy(&other, warp->shown[lane], sizeof other);
+        same |= (unsigned)(other == value) << lane;
+    }
+    warp->meet();
+    return same;
 }
 inline bool __all_sync(unsigned mask, bool here) { return __ballot_sync(mask, here) == 0xFFFFFFFFu; }
 inline bool __any_sync(unsigned mask, bool here) { return __ballot_sync(mask, here) != 0; }

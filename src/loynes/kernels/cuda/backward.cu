@@ -17,7 +17,9 @@ backward(unsigned stream, unsigned first_replica, Index initial, int confirmatio
             state.fill(0);
         }
         Real now = 0;
-        jobs.each(first_replica + (unsigned)slot.sample, slot.first, [&](const Job &job, bool prepared) ALWAYS_INLINE {
+        const unsigned replica = first_replica + (unsigned)slot.sample;
+        begin_block(jobs, replica, slot.first, state);
+        jobs.each(replica, slot.first, [&](const Job &job, bool prepared) ALWAYS_INLINE {
             state.step(job.need, now, job.service, prepared);
             now += job.gap;
         }, state);

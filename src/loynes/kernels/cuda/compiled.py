@@ -30,8 +30,9 @@ KERNELS = {"forward": "forward", "pile": "pile", "backward": "backward", "sandwi
 # No contraction to FMA and no fast-math: the same bits as the CPU.
 OPTIONS = ("--std=c++17", "--fmad=false")
 
-THREAD, WARP, FRONT, THREAD_KINDS, RUNS, WIDE_KINDS = range(6)
-FORMS = ("thread", "warp", "front", "thread", "runs", "wide")  # as people read them
+THREAD, WARP, FRONT, THREAD_KINDS, RUNS, WIDE_KINDS, RANDOM_THREAD, RANDOM_WARP = range(8)
+FORMS = ("thread", "warp", "front", "thread", "runs", "wide", "thread", "warp")  # as people read them
+RANDOM = (RANDOM_THREAD, RANDOM_WARP)  # of piles under random assignment
 
 # What the front of an ordered vector holds: jobs of small needs do not go further.
 FRONT_ENTRIES = 32
@@ -44,6 +45,8 @@ SHARED: dict[str, int | float] = {
     "FORM_THREAD_KINDS": THREAD_KINDS,
     "FORM_RUNS": RUNS,
     "FORM_WIDE_KINDS": WIDE_KINDS,
+    "FORM_RANDOM_THREAD": RANDOM_THREAD,
+    "FORM_RANDOM_WARP": RANDOM_WARP,
     "BLOCK": BLOCK,
     "FRONT": FRONT_ENTRIES,
     "BIN_BITS": tally.BITS,
@@ -52,6 +55,8 @@ SHARED: dict[str, int | float] = {
     "PHILOX_ROUNDS": philox.ROUNDS,
     "PHILOX_MULTIPLIER_0": philox.MULTIPLIER_0,
     "PHILOX_MULTIPLIER_1": philox.MULTIPLIER_1,
+    "ASSIGNMENT": philox.ASSIGNMENT,
+    "GROUP_SHIFT": philox.GROUP_SHIFT,
     "SMALLEST_UNIFORM": SMALLEST,
     "LARGEST_UNIFORM": LARGEST,
     "TABLE_EDGE": tables.TABLE_EDGE,
@@ -115,7 +120,9 @@ class Shape:
     segments: int
     units: tuple[int, ...] = ()  # of each kind, where there are several
     class_demand: tuple[tuple[int, ...], ...] = ()
-    need_demand: tuple[tuple[int, ...], ...] = ()  # distinct
+    need_demand: tuple[tuple[int, ...], ...] = ()  # distinct, with their specific servers
+    class_specific: tuple[tuple[int, ...], ...] = ()  # where any class has such
+    need_specific: tuple[tuple[int, ...], ...] = ()
     strict: bool = True
     most_runs: tuple[int, ...] = ()  # of each kind that a list has room for
     chains: int = 1  # states a team runs: 2 for the sandwich
@@ -128,7 +135,7 @@ class Shape:
 
     @property
     def lanes(self) -> int:
-        return 1 if self.form in (THREAD, THREAD_KINDS) else 32
+        return 1 if self.form in (THREAD, THREAD_KINDS, RANDOM_THREAD) else 32
 
     @property
     def real(self) -> type[np.floating]:
@@ -141,14 +148,16 @@ class Shape:
         if self.form == THREAD_KINDS:
             most = np.max(self.class_demand, axis=0)
             return self.chains * int(np.sum(self.units) + np.sum(most)) * self.threads * item
-        if self.form == THREAD:
-            return self.chains * (self.servers + max(self.class_need)) * self.threads * item
+        if self.form in (THREAD, RANDOM_THREAD):
+            beyond = max(self.class_need) if self.form == THREAD else 0
+            return self.chains * (self.servers + beyond) * self.threads * item
         jobs = self.threads * (2 * item + 8)
         if self.form == WARP:
             return jobs
         teams = self.chains * (self.threads // 32)
-        if self.form in (FRONT, WIDE_KINDS):
-            return teams * -(-self.servers // 32) * 32 * item + jobs
+        if self.form in (FRONT, WIDE_KINDS, RANDOM_WARP):
+            taken = (sum(-(-units // 32) for units in self.units) + 1) // 2 * 8 if self.class_specific else 0
+            return teams * (-(-self.servers // 32) * 32 * item + taken) + jobs
         length = 2 if self.servers < 1 << 16 else 4
         return teams * sum(-(-runs * (item + length) // 16) * 16 for runs in self.most_runs) + jobs
 
@@ -176,12 +185,15 @@ class Shape:
             "BLOCKERS": self.blockers,
             "NEEDS": len(self.need_demand) if self.units else len(needs),
             "KINDS": max(len(self.units), 1),
+            "PLAIN": int(not self.units),
+            "MOST_SPECIFIC": max(map(sum, self.class_specific), default=0),
             "STRICT": int(self.strict),
             "SMALLEST_NEED": needs[0],
             "LARGEST_NEED": needs[-1],
             "SIMPLE": int(self.simple),
             "SATURATED": int(self.saturated),
-            "KIND_IS_NEED": int(self.form in (THREAD, FRONT) or (self.form == RUNS and not self.units)),
+            "RANDOM": int(self.form in RANDOM),
+            "KIND_IS_NEED": int(self.form in (THREAD, FRONT, *RANDOM) or (self.form == RUNS and not self.units)),
             "THREADS": self.threads,
             "SEGMENTS": self.segments,
             "ENTRIES": self.entries,
@@ -202,6 +214,8 @@ class Shape:
                 **({"MOST_RUNS": self.most_runs} if self.form == RUNS else {}),
                 "NEED_DEMAND": [n for need in self.need_demand for n in need] if self.units else needs,
             }
+        if self.class_specific:
+            lists["NEED_SPECIFIC"] = [n for need in self.need_specific for n in need]
         lines = [f"#define {name} {literal(value)}" for name, value in (SHARED | constants).items()]
         lines += [
             f"__device__ constexpr int {name}[] = {{{', '.join(map(str, items))}}};" for name, items in lists.items()
@@ -217,8 +231,6 @@ def shape_of(
     table: JobTable, blockers: int = 0, *, bits: int = 32, chains: int = 1, form: int | None = None, roomy: bool = False
 ) -> Shape:
     """The shape of a model, in the form that pays for it; `roomy` lists have room for as many runs as there can be."""
-    if table.specific.any():
-        raise UsageError("backend 'cuda': has no kernels for specific or random servers; use --backend cpu")
     if table.arrivals.process != POISSON:
         raise UsageError("backend 'cuda': has kernels for Poisson arrivals only; use --backend cpu")
     if not table.plain:
@@ -290,18 +302,20 @@ def _form_of(table: JobTable, distinct: Ints, odds: Array, bits: int, chains: in
 
 
 def _shape_of_kinds(table: JobTable, blockers: int, bits: int, chains: int, form: int | None, roomy: bool) -> Shape:
-    """The same for several kinds of servers."""
-    demand = tuple(tuple(int(n) for n in row) for row in table.demand)
-    distinct = np.unique(np.hstack([table.need[:, None], table.demand]), axis=0)[:, 1:]
+    """The same for several kinds of servers, and for specific ones."""
+    count, specific = len(table.units), bool(table.specific.any())
+    distinct = np.unique(np.hstack([table.need[:, None], table.demand, table.specific]), axis=0)[:, 1:]
     rows = table.servers + int(np.sum(np.max(table.demand, axis=0)))
     if form is None:
-        form = WIDE_KINDS if table.servers <= MOST_IN_WIDE else RUNS
-        if table.servers * chains <= MOST_IN_THREAD[bits]:
+        form = WIDE_KINDS if specific or table.servers <= MOST_IN_WIDE else RUNS
+        if not specific and table.servers * chains <= MOST_IN_THREAD[bits]:
             form = THREAD_KINDS
     most_runs = _most_runs(table, roomy) if form == RUNS else ()
     threads = _threads_of_lists(most_runs, chains, bits) if form == RUNS else 128
     while form == THREAD_KINDS and threads < 512 and chains * rows * 2 * threads * bits // 8 <= MOST_SHARED // 3:
         threads *= 2
+    while form == WIDE_KINDS and threads > 32 and chains * table.servers * threads // 32 * bits // 8 > MOST_SHARED // 4:
+        threads //= 2
     return Shape(
         bits=bits,
         form=form,
@@ -315,12 +329,18 @@ def _shape_of_kinds(table: JobTable, blockers: int, bits: int, chains: int, form
         threads=threads,
         segments=1,
         units=tuple(int(n) for n in table.units),
-        class_demand=demand,
-        need_demand=tuple(tuple(int(n) for n in row) for row in distinct),
+        class_demand=_rows(table.demand),
+        need_demand=_rows(distinct[:, :count]),
+        class_specific=_rows(table.specific) if specific else (),
+        need_specific=_rows(distinct[:, count:]) if specific else (),
         strict=table.strict,
         most_runs=most_runs,
         chains=chains,
     )
+
+
+def _rows(array: Ints) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(int(n) for n in row) for row in array)
 
 
 def _most_runs(table: JobTable, roomy: bool) -> tuple[int, ...]:
@@ -354,6 +374,7 @@ def table_bytes(shape: Shape, table: JobTable, grid_pointer: int, pieces_pointer
         ("first", "i4", classes + 1),
         ("needs", "i4", needs),
         ("demand", "i4", classes * max(len(shape.units), 1)),
+        *([("specific", "i4", classes * len(shape.units))] if shape.class_specific else []),
         ("recipe", "i4", branches),
         ("low", "f8", branches),
         ("stretch", "f8", branches),
@@ -373,6 +394,8 @@ def table_bytes(shape: Shape, table: JobTable, grid_pointer: int, pieces_pointer
     record["kind"] = shape.kind_of_class
     record["needs"] = [sum(need) for need in shape.need_demand] if shape.units else sorted(shape.by_odds)
     record["demand"] = np.ravel(shape.class_demand) if shape.units else table.need
+    if shape.class_specific:
+        record["specific"] = np.ravel(shape.class_specific)
     record["grid"] = grid_pointer
     record["pieces"] = pieces_pointer
     return record.tobytes()

@@ -20,6 +20,7 @@ from loynes.inputs.tables import JobTable, Needs
 from loynes.kernels import engine as kinds
 from loynes.kernels.cuda.compiled import Shape, shape_of
 from loynes.kernels.cuda.device import Kernel, TooManyRunsError, cupy
+from loynes.kernels.cuda.random_shape import shape_of_random
 from loynes.kernels.engine import mapped
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.tally import BINS
@@ -75,7 +76,9 @@ class Options:
     bits: int
     roomy: bool = False
 
-    def shape_of(self, table: JobTable, blockers: int = 0, chains: int = 1) -> Shape:
+    def shape_of(self, table: JobTable, blockers: int = 0, chains: int = 1, random: bool = False) -> Shape:
+        if random:
+            return shape_of_random(table, blockers, bits=self.bits)
         return shape_of(table, blockers, bits=self.bits, chains=chains, roomy=self.roomy)
 
 
@@ -112,8 +115,6 @@ def _forward(task: kinds.Forward, state: kinds.ForwardState, start: int, stop: i
 
 
 def _pile(task: kinds.Pile, state: kinds.PileState, start: int, stop: int, options: Options) -> None:
-    if task.random:
-        raise UsageError("backend 'cuda': does not assign servers at random; use --backend cpu (or auto)")
     _piled(task, state, start, stop, options, task.needs)
 
 
@@ -134,11 +135,12 @@ def _piled(
     """Piles; without needs to observe, until a job that needs all servers has left each of them flat."""
     cp = cupy()
     blockers, count = task.blockers, task.rows
-    shape = options.shape_of(task.table, state.heap.blocked.shape[1])
+    random = isinstance(task, kinds.Pile) and task.random
+    shape = options.shape_of(task.table, state.heap.blocked.shape[1], random=random)
     kernel = Kernel("pile", shape, task.table, task.seed)
     heights = cp.asarray(state.heights.astype(shape.real))
     columns = [cp.asarray(column) for column in state.heap]
-    looked = cp.asarray(looked_at(shape, needs)) if needs else cp.zeros(0)
+    looked = cp.asarray(looked_at(shape, needs)) if needs and not random else cp.zeros(0)
     blocking = (cp.asarray(blockers.of_class.astype(np.int32)), cp.asarray(blockers.waits_for))
     numbers = (np.uint32(task.stream), np.uint32(task.replicas[0]))
     for first, last in _launches(start, stop):

@@ -34,7 +34,7 @@ template <int K = 0> __device__ __forceinline__ void look(const State &state, co
 #if FORM == FORM_FRONT || FORM == FORM_RUNS && KINDS == 1
     for (int k = lane(); k < NEEDS; k += 32) tally.note(row, k, state.at(far_table.needs[k]));
 #else
-#if KINDS == 1
+#if PLAIN
     const Real w = state.template at<NEED[K]>();
 #else
     const Real w = state.template at_need<K>();
@@ -63,6 +63,7 @@ forward(unsigned stream, const unsigned *replicas, Index begin, Index end, int r
     const Tally tally{per_unit, rows, wait, square, none, bins + (Index)group[row] * NEEDS * BINS};
     double lost[KINDS] = {};
     for (Index first = begin; first < end; first += BLOCK) {
+        begin_block(jobs, replica, first, state);
         if (observe) {
             look(state, tally, row, Real(0));
             add_losses(state, looked, lost);

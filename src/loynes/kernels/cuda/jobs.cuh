@@ -13,6 +13,9 @@ struct Table {
     int first[CLASSES + 1];
     int needs[NEEDS];  // distinct, ascending
     int demand[CLASSES * KINDS];  // [class][kind], where there are several kinds
+#if MOST_SPECIFIC
+    int specific[CLASSES * KINDS];  // [class][kind]
+#endif
     int recipe[BRANCHES];  // the number of its formula
     double low[BRANCHES], stretch[BRANCHES], p[BRANCHES], q[BRANCHES], r[BRANCHES], add[BRANCHES];
     const double *grid, *pieces;

@@ -1,4 +1,5 @@
-// The pile: the saturated system, whose growth a job is 1 / threshold (see kernels/cpu/pile.py).
+// The pile: the saturated system, whose growth a job is 1 / threshold (see kernels/cpu/pile.py),
+// in turn or with servers assigned at random (kernels/cpu/random_pile.py): the state's form says which.
 #include "state.cuh"
 
 // Sums over a replica's jobs, by class and by blocker; lane l keeps those of l, l + LANES, ...
@@ -70,6 +71,7 @@ pile(unsigned stream, unsigned first_replica, Index begin, Index end, int rows, 
     double height = base[row], lost[KINDS] = {};
     bool flat = false;
     for (Index first = begin; regenerate ? !flat : first < end; first += BLOCK) {
+        begin_block(jobs, replica, first, state);
         if (!regenerate) add_losses(state, looked, lost);
         jobs.each(replica, first, [&](const Job &job, bool prepared) ALWAYS_INLINE {
             if (flat) return;

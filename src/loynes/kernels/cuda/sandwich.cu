@@ -5,6 +5,7 @@
 __device__ __forceinline__ bool together(const Jobs &jobs, unsigned replica, Index first, State &low, State &high,
                                          bool apart) {
     Real now = 0;
+    begin_block(jobs, replica, first, low, high);
     jobs.each(replica, first, [&](const Job &job, bool prepared) ALWAYS_INLINE {
         low.step(job.need, now, job.service, prepared);
         if (apart) high.step(job.need, now, job.service, prepared);

@@ -10,6 +10,10 @@
 #include "thread_kinds.cuh"
 #elif FORM == FORM_WIDE_KINDS
 #include "wide_kinds.cuh"
+#elif FORM == FORM_RANDOM_THREAD
+#include "random_thread.cuh"
+#elif FORM == FORM_RANDOM_WARP
+#include "random_warp.cuh"
 #else
 #include "runs.cuh"
 #endif
@@ -20,7 +24,9 @@ extern __shared__ __align__(16) char shared[];
 
 // Add the HOL loss, by kind, that an arrival would meet at a block's start; `looked` is what the form of the state asks
 // for: idle units by entry, or the probabilities of needs.
-#if KINDS == 1
+#if RANDOM
+__device__ __forceinline__ void add_losses(const State &, const Real *, double (&)[KINDS]) {}  // summed by the state
+#elif PLAIN
 __device__ __forceinline__ void add_losses(const State &state, const Real *looked, double (&lost)[KINDS]) {
     lost[0] += state.loss(looked);
 }
@@ -39,16 +45,29 @@ __device__ __forceinline__ void add_losses(const State &state, const Real *looke
 }
 #endif
 
-// Write a replica's losses out, [row][kind]: sums over looks, one a block.
+// Write a replica's losses out, [row][kind]: sums over looks, one a block; under random assignment, over all jobs.
 __device__ __forceinline__ void give_losses(const State &state, Index row, const double (&lost)[KINDS], double *loss) {
+#if RANDOM
+    const double summed = state.lost();
+    if (lane() == 0) loss[row] += summed;
+#else
     if (lane() > 0) return;
 #pragma unroll
     for (int t = 0; t < KINDS; ++t) {
         loss[row * KINDS + t] += lost[t];
-#if KINDS > 1
+#if !PLAIN
         if (!STRICT) loss[row * KINDS + t] += state.summed_loss[t] / BLOCK;
 #endif
     }
+#endif
+}
+
+// Before a block that begins with job `first`: where states draw servers, by the jobs' indices.
+template <class... States>
+__device__ __forceinline__ void begin_block(const Jobs &jobs, unsigned replica, Index first, States &...states) {
+#if RANDOM || MOST_SPECIFIC
+    (states.begin(jobs.stream, replica, first), ...);
+#endif
 }
 
 // Room in shared memory for a team's states, one a chain, and for its jobs.
