@@ -123,6 +123,7 @@ def test_without_a_gpu() -> None:
     assert chosen("auto", 1e9, job_table(mix, 1.0)) == chosen("auto", 1e9, five)
     assert chosen("auto", 1e9, job_table(mix.with_discipline("random"), 1.0)) == "auto"
     assert chosen("auto", 1e9, job_table(load("cpu-memory-mix"), 1.0)) == chosen("auto", 1e9, five)
+    assert chosen("auto", 1e9, job_table(walked.CASES["phases with a mix"].model, 1.0)) == chosen("auto", 1e9, five)
     assert chosen("cuda", 0.0, five) == "cuda"
     with pytest.raises(UsageError, match="must be one of auto, cpu, cuda, cuda:64"):
         engine_of("tpu")
