@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from loynes.errors import ModelError, UsageError
+from loynes.errors import ModelError
 from loynes.inputs.arrivals import PERIODIC, RECORDED, start_places
 from loynes.inputs.jobs import draw
 from loynes.inputs.tables import JobTable, job_table, needs_of
@@ -16,7 +16,6 @@ from loynes.kernels import reference
 from loynes.kernels.cpu.engine import CpuEngine
 from loynes.kernels.cpu.jobs import draw_block, new_block
 from loynes.kernels.cpu.trail import extend_trail, new_trail, trail_at
-from loynes.kernels.cuda import compiled
 from loynes.kernels.engine import Backward, BlockBefore, BlockState, Forward
 from loynes.kernels.reference import BLOCK
 from loynes.model import Model, load
@@ -191,13 +190,6 @@ def test_a_block_s_time_for_every_place(name: str) -> None:
     if not t.sizes and t.process != RECORDED:
         swing = np.ptp(np.cumsum(t.time[: t.phases] - t.time[: t.phases].mean())) if t.process == PERIODIC else 0.0
         assert worst >= 0.995 * bound * np.exp(-theta * swing / 0.7)
-
-
-def test_no_gpu_kernels() -> None:
-    with pytest.raises(UsageError, match="has kernels for Poisson arrivals only"):
-        compiled.shape_of(job_table(model_of(MMPP), 1.0))
-    # Without gaps, classes are all that matters.
-    assert compiled.shape_of(job_table(model_of(MMPP), None)).servers == 5
 
 
 @pytest.mark.parametrize(

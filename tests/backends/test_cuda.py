@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from backends import arriving
 from loynes.errors import UsageError
 from loynes.inputs.jobs import draw
 from loynes.inputs.philox import words
@@ -156,6 +157,7 @@ def test_without_a_gpu() -> None:
     assert chosen("auto", 1e9, job_table(mix, 1.0)) == chosen("auto", 1e9, five)
     assert chosen("auto", 1e9, job_table(mix.with_discipline("random"), 1.0)) == chosen("auto", 1e9, five)
     assert chosen("auto", 1e9, job_table(load("cpu-memory-mix"), 1.0)) == chosen("auto", 1e9, five)
+    assert chosen("auto", 1e9, job_table(arriving.CASES["phases with a mix"][0], 1.0)) == chosen("auto", 1e9, five)
     assert chosen("cuda", 0.0, five) == "cuda"
     with pytest.raises(UsageError, match="must be one of auto, cpu, cuda, cuda:64"):
         engine_of("tpu")

@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare, kstest
 
-from loynes.errors import ModelError, UsageError
+from loynes.errors import ModelError
 from loynes.inputs.arrivals import start_places
 from loynes.inputs.jobs import draw, first_jobs
 from loynes.inputs.sessions import jobs_before
 from loynes.inputs.tables import job_table
 from loynes.kernels.cpu.jobs import draw_block, new_block
 from loynes.kernels.cpu.trail import extend_trail, new_trail, trail_at
-from loynes.kernels.cuda import compiled
 from loynes.kernels.reference import BLOCK
 from loynes.model import Model, load
 
@@ -131,11 +130,6 @@ def test_the_saturated_system_keeps_sessions() -> None:
     alone = load(model_of(0.0).to_dict() | {"classes": [{"need": 3, "probability": 1.0, "service": ONE}]})
     assert alone.independent
     assert job_table(alone, None).arrivals.process == 0
-
-
-def test_no_gpu_kernels() -> None:
-    with pytest.raises(UsageError, match="has kernels for Poisson arrivals only"):
-        compiled.shape_of(job_table(model_of(), None))
 
 
 def test_what_is_missing() -> None:

@@ -51,8 +51,7 @@ def warm_up(name: str) -> None:
 
 def chosen(name: str, seconds: float, table: JobTable) -> str:
     """What `auto` stands for, where the CPU would take about so many seconds; any other name stays."""
-    fits = table.servers <= MOST_ON_GPU and not table.arrivals.process
-    if name != "auto" or seconds < WORTH_A_GPU or not fits:
+    if name != "auto" or seconds < WORTH_A_GPU or table.servers > MOST_ON_GPU:
         return name
     from loynes.kernels.cuda.device import missing
 

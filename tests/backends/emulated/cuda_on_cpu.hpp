@@ -51,7 +51,7 @@ inline double __hiloint2double(int high, int low) {
 }
 inline double __fma_rn(double x, double y, double z) { return std::fma(x, y, z); }
 inline float __fmaf_rn(float x, float y, float z) { return std::fma(x, y, z); }
-inline unsigned atomicAdd(unsigned *at, unsigned more) { return std::atomic_ref<unsigned>(*at).fetch_add(more); }
+template <class N> N atomicAdd(N *at, N more) { return std::atomic_ref<N>(*at).fetch_add(more); }
 
 // The lanes of a warp, and what they show one another.
 struct Warp {

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from loynes.inputs.tables import JobTable
-from loynes.kernels.cuda.compiled import RUNS, SOURCES, Shape, table_bytes
-from loynes.kernels.cuda.device import TooManyRunsError, round_keys
+from loynes.kernels.cuda.compiled import RUNS, SOURCES, Shape
+from loynes.kernels.cuda.device import TooManyRunsError, arrays_of, round_keys, symbols_of
 
 HERE = Path(__file__).parent
 
@@ -41,6 +41,10 @@ class Array(np.ndarray):
 
     def get(self) -> np.ndarray:
         return np.array(self)
+
+    @property
+    def data(self) -> Any:  # type: ignore[override]  # CuPy's: what knows the address
+        return SimpleNamespace(ptr=self.ctypes.data)
 
 
 def _held(array: np.ndarray) -> Array:
@@ -72,11 +76,13 @@ class Kernel:
     def __init__(self, name: str, shape: Shape, table: JobTable, seed: int, slow_doubles: bool = False) -> None:
         self.shape = replace(shape, threads=THREADS)
         self._library = ctypes.CDLL(str(self._build(name, "#define DOUBLES_ARE_SLOW\n" if slow_doubles else "")))
-        self._arrays = [np.ascontiguousarray(a) for a in (table.grid, table.pieces)]
-        record = table_bytes(self.shape, table, *(a.ctypes.data for a in self._arrays))
-        keys = np.array(round_keys(seed), np.uint32).tobytes()
-        for symbol, data in (("table", record), ("far_table", record), ("keys", keys)):
-            ctypes.memmove(ctypes.addressof(ctypes.c_char.in_dll(self._library, symbol)), data, len(data))
+        self._arrays = [np.ascontiguousarray(a) for a in arrays_of(shape, table)]
+        for symbol, data in symbols_of(shape, table, [a.ctypes.data for a in self._arrays]).items():
+            self.fill(symbol, data)
+        self.fill("keys", np.array(round_keys(seed), np.uint32).tobytes())
+
+    def fill(self, symbol: str, data: bytes) -> None:
+        ctypes.memmove(ctypes.addressof(ctypes.c_char.in_dll(self._library, symbol)), data, len(data))
 
     def _build(self, name: str, defined: str) -> Path:
         emulated = f"""{defined}#include "{HERE}/cuda_on_cpu.hpp"

@@ -7,7 +7,7 @@ Probabilities, means and rates are filled in before a launch, so a sweep over ra
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -15,23 +15,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.arrays import Array, Ints
-from loynes.errors import UsageError
 from loynes.inputs import elementary, philox, tables
-from loynes.inputs.arrivals import POISSON
 from loynes.inputs.jobs import LARGEST, SMALLEST
 from loynes.inputs.tables import JobTable, class_probabilities
 from loynes.kernels import tally
+from loynes.kernels.cuda import walked
+from loynes.kernels.cuda.walked import Arriving
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.shape import usual_runs
 
 SOURCES = Path(__file__).parent
 KERNELS = {"forward": "forward", "pile": "pile", "backward": "backward", "sandwich": "sandwich", "perfect": "sandwich",
-           "given": "given", "words": "given", "drawn": "given"}  # fmt: skip
+           "walk": "walk", "given": "given", "words": "given", "drawn": "given"}  # fmt: skip
 # No contraction to FMA and no fast-math: the same bits as the CPU.
 OPTIONS = ("--std=c++17", "--fmad=false")
 
-THREAD, WARP, FRONT, THREAD_KINDS, RUNS, WIDE_KINDS, RANDOM_THREAD, RANDOM_WARP = range(8)
-FORMS = ("thread", "warp", "front", "thread", "runs", "wide", "thread", "warp")  # as people read them
+THREAD, WARP, FRONT, THREAD_KINDS, RUNS, WIDE_KINDS, WALK, RANDOM_THREAD, RANDOM_WARP = range(9)
+FORMS = ("thread", "warp", "front", "thread", "runs", "wide", "walk", "thread", "warp")  # as people read them
 RANDOM = (RANDOM_THREAD, RANDOM_WARP)  # of piles under random assignment
 
 # What the front of an ordered vector holds: jobs of small needs do not go further.
@@ -62,6 +62,7 @@ SHARED: dict[str, int | float] = {
     "TABLE_EDGE": tables.TABLE_EDGE,
     "TABLE_PER_STEP": 1.0 / tables.TABLE_STEP,
     "TABLE_NODES": tables.TABLE_CELLS + 1,
+    **walked.SHARED,
     **{formula.upper(): number for number, formula in enumerate(tables.FORMULAS)},
     **{
         name: getattr(elementary, name)
@@ -118,6 +119,7 @@ class Shape:
     saturated: bool
     threads: int
     segments: int
+    arriving: Arriving
     units: tuple[int, ...] = ()  # of each kind, where there are several
     class_demand: tuple[tuple[int, ...], ...] = ()
     need_demand: tuple[tuple[int, ...], ...] = ()  # distinct, with their specific servers
@@ -135,7 +137,7 @@ class Shape:
 
     @property
     def lanes(self) -> int:
-        return 1 if self.form in (THREAD, THREAD_KINDS, RANDOM_THREAD) else 32
+        return 1 if self.form in (THREAD, THREAD_KINDS, WALK, RANDOM_THREAD) else 32
 
     @property
     def real(self) -> type[np.floating]:
@@ -145,6 +147,8 @@ class Shape:
     def shared(self) -> int:
         """Bytes of shared memory a block takes."""
         item = self.bits // 8
+        if self.form == WALK:
+            return 0
         if self.form == THREAD_KINDS:
             most = np.max(self.class_demand, axis=0)
             return self.chains * int(np.sum(self.units) + np.sum(most)) * self.threads * item
@@ -200,6 +204,7 @@ class Shape:
             "MIN_BLOCKS": self.least_blocks,
             "GROUP": self.group,
             "UNROLLED_BRANCHING": self.group if small else 1,
+            **self.arriving.constants(),
         }
         lists = {
             "NEED": needs,
@@ -231,8 +236,6 @@ def shape_of(
     table: JobTable, blockers: int = 0, *, bits: int = 32, chains: int = 1, form: int | None = None, roomy: bool = False
 ) -> Shape:
     """The shape of a model, in the form that pays for it; `roomy` lists have room for as many runs as there can be."""
-    if table.arrivals.process != POISSON:
-        raise UsageError("backend 'cuda': has kernels for Poisson arrivals only; use --backend cpu")
     if not table.plain:
         return _shape_of_kinds(table, blockers, bits, chains, form, roomy)
     s = table.servers
@@ -272,15 +275,30 @@ def shape_of(
         by_odds=by_odds,
         branches=len(table.recipe),
         blockers=blockers,
-        simple=table.simple,
+        simple=_simple(table),
         saturated=table.gap_mean == 0.0,
         threads=threads,
         segments=segments,
+        arriving=Arriving.of(table),
         most_runs=most_runs,
         chains=chains,
         group=group,
         least_blocks=least_blocks,
     )
+
+
+def walk_shape(shape: Shape) -> Shape:
+    """What the walk of its arrivals is compiled for: the same for all forms of a state."""
+    return replace(
+        shape, form=WALK, threads=128, segments=1, chains=1, group=1, least_blocks=1, blockers=0, most_runs=()
+    )
+
+
+def _simple(table: JobTable) -> bool:
+    """Whether every service is exponential, whatever gaps are."""
+    branches = table.first[len(table.need)]
+    curved = table.recipe[:branches].any() or table.add[:branches].any()
+    return bool(branches == len(table.need) and not curved)
 
 
 def _form_of(table: JobTable, distinct: Ints, odds: Array, bits: int, chains: int, roomy: bool) -> int:
@@ -324,10 +342,11 @@ def _shape_of_kinds(table: JobTable, blockers: int, bits: int, chains: int, form
         by_odds=tuple(int(need) for need in np.unique(table.need)),
         branches=len(table.recipe),
         blockers=blockers,
-        simple=table.simple,
+        simple=_simple(table),
         saturated=table.gap_mean == 0.0,
         threads=threads,
         segments=1,
+        arriving=Arriving.of(table),
         units=tuple(int(n) for n in table.units),
         class_demand=_rows(table.demand),
         need_demand=_rows(distinct[:, :count]),
@@ -371,7 +390,7 @@ def table_bytes(shape: Shape, table: JobTable, grid_pointer: int, pieces_pointer
         ("cut", "u4", classes),
         ("need", "i4", classes),
         ("kind", "i4", classes),
-        ("first", "i4", classes + 1),
+        ("first", "i4", shape.arriving.laws + 1),
         ("needs", "i4", needs),
         ("demand", "i4", classes * max(len(shape.units), 1)),
         *([("specific", "i4", classes * len(shape.units))] if shape.class_specific else []),

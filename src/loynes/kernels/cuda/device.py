@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Sequence
 from functools import lru_cache
 from types import ModuleType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from loynes.errors import UsageError
 from loynes.inputs.philox import ROUNDS, WEYL_0, WEYL_1
 from loynes.inputs.tables import JobTable
 from loynes.kernels.cuda.compiled import MOST_SHARED, OPTIONS, RUNS, SOURCES, Shape, table_bytes
+from loynes.kernels.cuda.walked import arrival_bytes
 
 # Where a float operation takes less than this part of a double's time, exponential times are computed in floats alone.
 SLOW_DOUBLES = 4
@@ -64,6 +67,19 @@ def round_keys(seed: int) -> list[int]:
     return [(start + i * step) & 0xFFFFFFFF for start, step in starts for i in range(ROUNDS)]
 
 
+def arrays_of(shape: Shape, table: JobTable) -> tuple[NDArray[Any], ...]:
+    """The arrays that a kernel reads from the device's memory."""
+    t = table.arrivals
+    return (table.grid, table.pieces, *((t.time, t.row, t.cut) if shape.arriving.process else ()))
+
+
+def symbols_of(shape: Shape, table: JobTable, pointers: Sequence[int]) -> dict[str, bytes]:
+    """What is filled in before launches, by name; pointers are to those arrays."""
+    record = table_bytes(shape, table, *pointers[:2])
+    arrivals = {"arrivals": arrival_bytes(table, *pointers[2:])} if shape.arriving.process else {}
+    return {"table": record, "far_table": record, **arrivals}
+
+
 class Kernel:
     """One kernel for one shape, its table filled in."""
 
@@ -76,19 +92,18 @@ class Kernel:
         self._function = module.get_function(name)
         if shape.shared > 40 << 10:  # with what is declared in the sources, more than there is without asking
             self._function.max_dynamic_shared_size_bytes = shape.shared
-        self._arrays = [cp.asarray(a) if a.size else None for a in (table.grid, table.pieces)]
+        self._arrays = [cp.asarray(a) if a.size else None for a in arrays_of(shape, table)]
         pointers = [0 if a is None else a.data.ptr for a in self._arrays]
-        record = np.frombuffer(table_bytes(shape, table, *pointers), np.uint8)
-        keys = round_keys(seed)
         if shape.form == RUNS:
             module.get_global("overflowed").memset(0, 4)
-        for symbol, data in (
-            ("table", record),
-            ("far_table", record),
-            ("keys", np.array(keys, np.uint32).view(np.uint8)),
-        ):
-            place = module.get_global(symbol)
-            place.copy_from_host(data.ctypes.data, data.nbytes)
+        for symbol, data in symbols_of(shape, table, pointers).items():
+            self.fill(symbol, data)
+        self.fill("keys", np.array(round_keys(seed), np.uint32).tobytes())
+
+    def fill(self, symbol: str, data: bytes) -> None:
+        """Fill one of the sources' variables in, once launches before are done."""
+        held = np.frombuffer(data, np.uint8)
+        self._module.get_global(symbol).copy_from_host(held.ctypes.data, held.nbytes)
 
     def see_to_room(self) -> None:
         """TooManyRunsError if a list had too little room in any launch since this kernel was made."""

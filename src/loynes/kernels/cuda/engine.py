@@ -18,9 +18,13 @@ from numpy.typing import NDArray
 from loynes.errors import UsageError
 from loynes.inputs.tables import JobTable, Needs
 from loynes.kernels import engine as kinds
+from loynes.kernels.cuda import pasts
 from loynes.kernels.cuda.compiled import Shape, shape_of
 from loynes.kernels.cuda.device import Kernel, TooManyRunsError, cupy
 from loynes.kernels.cuda.random_shape import shape_of_random
+from loynes.kernels.cuda.walked import Arriving
+from loynes.kernels.cuda.walks import Walks
+from loynes.kernels.cuda.weights import Weights, first_columns, weighed_by
 from loynes.kernels.engine import mapped
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.tally import BINS
@@ -28,6 +32,8 @@ from loynes.kernels.tally import BINS
 # How long a launch should take, and how many blocks of jobs the first one makes.
 LAUNCH_SECONDS = 0.2
 FIRST_BLOCKS = 64
+# What the CPU does sooner than a kernel would be compiled for it.
+SHORT = (kinds.BlockBefore, kinds.PileInTime)
 # A tally has at most so many rows; replicas share them.
 MOST_GROUPS = 256
 
@@ -60,6 +66,11 @@ class CudaEngine:
         return max(1, rows // 4)
 
     def run(self, task: kinds.Task, state: kinds.AnyState, start: int, stop: int) -> None:
+        if isinstance(task, SHORT) or (isinstance(task, kinds.Regeneration) and Arriving.of(task.table).walked):
+            from loynes.kernels.cpu.engine import CpuEngine  # loads a compiler that is not needed otherwise
+
+            CpuEngine().run(task, state, start, stop)
+            return
         runner = RUNNERS.get(type(task))
         if runner is None:
             raise UsageError(f"backend 'cuda': does not do this ({type(task).__name__}); use --backend cpu (or auto)")
@@ -84,34 +95,37 @@ class Options:
 
 def _forward(task: kinds.Forward, state: kinds.ForwardState, start: int, stop: int, options: Options) -> None:
     cp = cupy()
-    count, needs, tally = task.rows, len(task.needs.need), state.tally
-    shape = options.shape_of(task.table)
+    count, tally = task.rows, state.tally
+    columns = tally.wait.shape[1]
+    shape = weighed_by(options.shape_of(task.table), task.needs)
     kernel = Kernel("forward", shape, task.table, task.seed)
+    looks = (stop - start) // BLOCK * int(np.bincount(task.group).max())
+    weights = Weights(kernel, task.needs, looked_at(shape, task.needs), columns, looks)
+    walks = _walks_of(kernel, task, state.places, stop - start)
     number, group = cp.asarray(task.replicas.astype(np.uint32)), cp.asarray(task.group.astype(np.int32))
     workload = cp.asarray(state.workload.astype(shape.real))
     kept = count if task.observe else 0
-    wait, square = (cp.zeros((needs, kept)) for _ in range(2))
-    none, loss = cp.zeros((needs, kept), cp.uint32), cp.zeros((kept, tally.loss.shape[1]))
-    bins = cp.zeros((len(tally.looks) if task.observe else 0, needs, BINS), cp.uint32)
-    looked, per_unit = cp.asarray(looked_at(shape, task.needs)), shape.real(tally.per_unit)
-    sums = (workload, looked, per_unit, group, wait, square, none, loss, bins)
-    for first, last in _launches(start, stop):
+    wait, square = (cp.zeros((columns, kept)) for _ in range(2))
+    none, loss = cp.zeros((columns, kept), weights.count), cp.zeros((kept, tally.loss.shape[1]))
+    bins = cp.zeros((len(tally.looks) if task.observe else 0, columns, BINS), weights.bin)
+    sums = (workload, weights.looked, shape.real(tally.per_unit), group, wait, square, none, loss, bins)
+    for first, last in _launches(start, stop, walks):
         jobs = (np.int64(first), np.int64(last), np.int32(count), np.int32(task.observe))
         kernel(count, np.uint32(task.stream), number, *jobs, *sums)
     kernel.see_to_room()
-    state.workload[...] = workload.get()
+    state.workload[...], state.places[...] = workload.get(), walks.places()
     if not task.observe:
         return
     np.add.at(tally.looks, task.group, (stop - start) // BLOCK)
     np.add.at(tally.loss, task.group, loss.get())
     unwaited = none.get()
-    for k in range(needs):
+    for k in range(columns):
         tally.wait[:, k] += np.bincount(task.group, wait[k].get(), len(tally.looks))
         tally.square[:, k] += np.bincount(task.group, square[k].get(), len(tally.looks))
-        without = np.bincount(task.group, unwaited[k], len(tally.looks)).astype(np.int64)
-        tally.none[:, k] += without
-        tally.bins[:, k, 0] += without.astype(np.uint32)
-    tally.bins[...] += bins.get()
+        without = np.bincount(task.group, unwaited[k], len(tally.looks))
+        tally.none[:, k] += without.astype(tally.none.dtype)
+        tally.bins[:, k, 0] += without.astype(tally.bins.dtype)
+    tally.bins[...] += weights.counts(bins.get())
 
 
 def _pile(task: kinds.Pile, state: kinds.PileState, start: int, stop: int, options: Options) -> None:
@@ -136,18 +150,22 @@ def _piled(
     cp = cupy()
     blockers, count = task.blockers, task.rows
     random = isinstance(task, kinds.Pile) and task.random
+    needs = None if random else needs  # random piles sum the losses of all jobs themselves
     shape = options.shape_of(task.table, state.heap.blocked.shape[1], random=random)
+    shape = weighed_by(shape, needs) if needs else shape
     kernel = Kernel("pile", shape, task.table, task.seed)
+    walks = _walks_of(kernel, task, state.places, stop - start)
     heights = cp.asarray(state.heights.astype(shape.real))
     columns = [cp.asarray(column) for column in state.heap]
-    looked = cp.asarray(looked_at(shape, needs)) if needs and not random else cp.zeros(0)
+    weights = Weights(kernel, needs, looked_at(shape, needs), len(needs.need), 1) if needs else None
+    looked = weights.looked if weights else cp.zeros(0)
     blocking = (cp.asarray(blockers.of_class.astype(np.int32)), cp.asarray(blockers.waits_for))
     numbers = (np.uint32(task.stream), np.uint32(task.replicas[0]))
-    for first, last in _launches(start, stop):
-        jobs = (np.int64(first), np.int64(last), np.int32(count), np.int32(needs is None))
+    for first, last in _launches(start, stop, walks):
+        jobs = (np.int64(first), np.int64(last), np.int32(count), np.int32(isinstance(task, kinds.Regeneration)))
         kernel(count, *numbers, *jobs, heights, looked, *blocking, *columns)
     kernel.see_to_room()
-    state.heights[...] = heights.get()
+    state.heights[...], state.places[...] = heights.get(), walks.places()
     for column, held in zip(state.heap, columns, strict=True):
         column[...] = held.get()
 
@@ -159,23 +177,32 @@ def _sandwich(task: kinds.Sandwich, state: kinds.PairState, start: int, stop: in
     low, high = (cp.asarray(chain.astype(shape.real)) for chain in (state.low, state.high))
     met = cp.asarray(state.met)
     numbers = (np.uint32(task.stream), np.uint32(task.replicas[0]))
-    for first, last in _launches(start, stop):
+    walks = _walks_of(kernel, task, state.places, stop - start)
+    for first, last in _launches(start, stop, walks):
         kernel(task.rows, *numbers, np.int64(first), np.int64(last), np.int32(task.rows), low, high, met)
     kernel.see_to_room()
-    for array, held in zip(state, (low, high, met), strict=False):
-        array[...] = held.get()
+    for array, held in zip(state, (low.get(), high.get(), met.get(), walks.places()), strict=True):
+        array[...] = held
 
 
 def _backward(task: kinds.Backward, state: kinds.SampleState, start: int, stop: int, options: Options) -> None:
-    kernel = Kernel("backward", options.shape_of(task.table), task.table, task.seed)
+    shape = options.shape_of(task.table)
+    if shape.arriving.walked:
+        pasts.backward(task, mapped(state, lambda array: array[start:stop]), task.replicas[start:stop], shape)
+        return
+    kernel = Kernel("backward", shape, task.table, task.seed)
     numbers = (np.int64(task.initial), np.int32(task.confirmations), np.int64(task.longest))
     _samples(kernel, task, numbers, state, start, stop)
 
 
 def _perfect(task: kinds.Perfect, state: kinds.SampleState, start: int, stop: int, options: Options) -> None:
-    kernel = Kernel("perfect", options.shape_of(task.table, chains=2), task.table, task.seed)
+    shape = options.shape_of(task.table, chains=2)
     # Rounded up: a ceiling may be higher than it has to be, never lower.
     up = 1.0 if options.bits == 64 else 1.0 + 2.0**-22
+    if shape.arriving.walked:
+        pasts.perfect(task, mapped(state, lambda array: array[start:stop]), task.replicas[start:stop], shape, up)
+        return
+    kernel = Kernel("perfect", shape, task.table, task.seed)
     numbers = (
         np.int64(task.initial),
         np.int64(task.longest),
@@ -238,16 +265,23 @@ def _take_samples(kernel: Kernel, options: tuple[Any, ...], state: kinds.SampleS
         array[...] = sampled.get()
 
 
-def _launches(start: int, stop: int) -> Iterator[tuple[int, int]]:
+def _walks_of(kernel: Kernel, task: kinds.ModelTask, places: kinds.Ints, jobs: int) -> Walks:
+    walks = Walks(kernel, task, task.rows, jobs)
+    walks.take(task.replicas, places)
+    return walks
+
+
+def _launches(start: int, stop: int, walks: Walks) -> Iterator[tuple[int, int]]:
     """start .. stop cut into launches of about LAUNCH_SECONDS; each is waited for."""
     blocks = FIRST_BLOCKS
     stream = cupy().cuda.get_current_stream()
     while start < stop:
-        last = min(stop, start + blocks * BLOCK)
+        last = min(stop, start + min(blocks * BLOCK, walks.window))
         began = time.perf_counter()
+        walks.go(start, last)
         yield start, last
         stream.synchronize()
-        blocks = _next_blocks(blocks, time.perf_counter() - began)
+        blocks = _next_blocks((last - start) // BLOCK, time.perf_counter() - began)
         start = last
 
 
@@ -257,11 +291,18 @@ def _next_blocks(blocks: int, took: float) -> int:
 
 def looked_at(shape: Shape, needs: Needs) -> NDArray[Any]:
     """What HOL losses are computed from: i P(need > i) for every entry i, in the order in which the form of the state
-    reads them; with several kinds, the probabilities of needs."""
+    reads them; with several kinds, the probabilities of needs. Where classes depend on the phase, one a phase."""
+    if not shape.arriving.weighed:
+        return _looked_at(shape, needs, needs.weight)
+    return np.stack([_looked_at(shape, needs, needs.weight * more) for more in needs.phase_weight])
+
+
+def _looked_at(shape: Shape, needs: Needs, weight: kinds.Array) -> NDArray[Any]:
     if shape.units:
-        return needs.weight.astype(shape.real)
+        columns = first_columns(needs)[:-1] if shape.arriving.weighed else np.arange(len(weight))
+        return np.add.reduceat(weight, columns).astype(shape.real)
     i = np.arange(shape.servers)
-    more = needs.weight @ (needs.need[:, None] > i)
+    more = weight @ (needs.need[:, None] > i)
     idled = (i * more).astype(shape.real)
     if shape.form != 1:
         return idled

@@ -3,6 +3,9 @@
 #include "elementary.cuh"
 #include "exponential.cuh"
 #include "philox.cuh"
+#if PROCESS != POISSON
+#include "walked.cuh"
+#endif
 
 // The model's randomness (loynes.inputs.tables), filled in before a launch.
 struct Table {
@@ -10,7 +13,7 @@ struct Table {
     unsigned cut[CLASSES];  // class c is drawn when cut[c-1] <= word < cut[c]; the last is never looked at
     int need[CLASSES];
     int kind[CLASSES];  // position of the need in NEED_BY_ODDS
-    int first[CLASSES + 1];
+    int first[LAWS + 1];  // of branches: those of classes, then those of gaps
     int needs[NEEDS];  // distinct, ascending
     int demand[CLASSES * KINDS];  // [class][kind], where there are several kinds
 #if MOST_SPECIFIC
@@ -133,18 +136,50 @@ __device__ inline double serve(int c, double u) {
     return branch_value(branch, u) + t.add[branch];
 }
 
-// The job at an index: word 0 picks the class, word 1 the gap, words 2 and 3 the service.
+#if PROCESS != POISSON
+// Of a renewal process: from the words for the arrivals' own use.
+__device__ inline double renewal_gap(const uint4 &word) {
+    return serve(CLASSES, long_uniform(word.x, word.y)) * arrivals.time[0];
+}
+#endif
+
+#if WALKED
+__device__ __forceinline__ Index team();  // the row that is run: known once the team is
+#endif
+
+// The job at an index: word 0 picks the class, word 1 the gap, words 2 and 3 the service. Gaps that are not those of
+// Poisson arrivals have words of their own; where the process has a memory, it has been walked beforehand.
 __device__ __forceinline__ Job draw(const Means &means, unsigned stream, unsigned replica, unsigned low,
                                     unsigned high) {
-    const uint4 word = philox(keys, stream, replica, low, high);
+    uint4 word = philox(keys, stream, replica, low, high);
     Job job;
+#if WALKED
+    const Index n = (Index)((unsigned long long)high << 32 | low);
+    const Index at = team() * walked.by_row + (n - walked.begin) * walked.by_job;
+#endif
+#if SESSIONS
+    repeat_words(word, keys, stream, replica, n, walked.told[at] / (int)arrivals.phases);
+#endif
+#if MIXED
+    job.job_class = pick_mixed(walked.told[at] % (int)arrivals.phases, word.x);
+#else
     job.job_class = pick_class(word.x);
-#if BITS == 64
+#endif
+#if PROCESS == POISSON && BITS == 64
     job.gap = SATURATED ? 0.0 : -log_double(short_uniform(word.y)) * table.gap_mean;
+#elif PROCESS == POISSON
+    job.gap = SATURATED ? 0.0f : short_exponential(word.y, means.gap);
+#elif SATURATED
+    job.gap = 0;
+#elif WALKED
+    job.gap = walked.gap[at];
+#else
+    job.gap = (Real)renewal_gap(philox(keys, stream | MOVES, replica, low, high));
+#endif
+#if BITS == 64
     job.service = serve(job.job_class, long_uniform(word.z, word.w));
     job.need = KIND_IS_NEED ? far_table.need[job.job_class] : far_table.kind[job.job_class];
 #else
-    job.gap = SATURATED ? 0.0f : short_exponential(word.y, means.gap);
     if (SIMPLE && CLASSES <= FEW_CLASSES) {
         const OfClass drawn = of_class[job.job_class];
         job.need = drawn.need;

@@ -1,6 +1,6 @@
 // The pile: the saturated system, whose growth a job is 1 / threshold (see kernels/cpu/pile.py),
 // in turn or with servers assigned at random (kernels/cpu/random_pile.py): the state's form says which.
-#include "state.cuh"
+#include "weighing.cuh"
 
 // Sums over a replica's jobs, by class and by blocker; lane l keeps those of l, l + LANES, ...
 struct Counts {
@@ -72,7 +72,11 @@ pile(unsigned stream, unsigned first_replica, Index begin, Index end, int rows, 
     bool flat = false;
     for (Index first = begin; regenerate ? !flat : first < end; first += BLOCK) {
         begin_block(jobs, replica, first, state);
+#if WEIGHED
+        add_losses(state, looked + seen_at(jobs, replica, first).weights * (Index)weighing.looked, lost);
+#else
         if (!regenerate) add_losses(state, looked, lost);
+#endif
         jobs.each(replica, first, [&](const Job &job, bool prepared) ALWAYS_INLINE {
             if (flat) return;
             state.step(job.need, 0, job.service, prepared);

@@ -6,6 +6,7 @@ import numpy as np
 
 from loynes.inputs.tables import JobTable, class_probabilities
 from loynes.kernels.cuda.compiled import MOST_IN_THREAD, MOST_SHARED, RANDOM_THREAD, RANDOM_WARP, Shape
+from loynes.kernels.cuda.walked import Arriving
 
 
 def shape_of_random(table: JobTable, blockers: int = 0, *, bits: int = 32, form: int | None = None) -> Shape:
@@ -30,4 +31,5 @@ def shape_of_random(table: JobTable, blockers: int = 0, *, bits: int = 32, form:
         saturated=True,
         threads=threads,
         segments=1,
+        arriving=Arriving.of(table),
     )

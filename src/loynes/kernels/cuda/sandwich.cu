@@ -28,10 +28,15 @@ sandwich(unsigned stream, unsigned first_replica, Index begin, Index end, int ro
     const Jobs jobs = begin_team(stream, lower, upper);
     lower.put(low + row * SERVERS);
     upper.put(high + row * SERVERS);
+#if WALKED
+    const unsigned replica = walked.replica[row];
+#else
+    const unsigned replica = first_replica + (unsigned)row;
+#endif
     Index at = met[row];
     for (Index first = begin; first < end; first += BLOCK) {
-        const bool apart = together(jobs, first_replica + (unsigned)row, first, lower, upper, at < 0);
-        if (at < 0 && !apart) at = first + BLOCK;
+        const bool apart = together(jobs, replica, first, lower, upper, at < 0);
+        if (at < 0 && !apart) at = WALKED && first < 0 ? 0 : first + BLOCK;  // in the past, only whether is asked
     }
     lower.get(low + row * SERVERS);
     if (at < 0) upper.get(high + row * SERVERS);
