@@ -12,6 +12,7 @@ import pytest
 from backends.emulated import emulator
 from loynes.inputs.jobs import draw
 from loynes.inputs.tables import JobTable, job_table, needs_of
+from loynes.kernels.backends import engine_of
 from loynes.kernels.cpu.engine import CpuEngine
 from loynes.kernels.cpu.forward import forward
 from loynes.kernels.cuda import compiled
@@ -21,6 +22,7 @@ from loynes.kernels.engine import Backward, Forward, Perfect, Pile, Regeneration
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.shape import use_runs
 from loynes.model import Model, load
+from loynes.questions.stability import stability
 from loynes.threshold.controls import Mix
 from support import LAWS, empty_chains, flat_piles, pairs_up_to, unsampled
 
@@ -50,6 +52,7 @@ def model_of(
 
 
 TWO = ({"cpu": 12, "gpu": 3}, {"cpu": 1}, {"cpu": 4, "gpu": 1}, {"cpu": 6, "gpu": 3}, {"gpu": 2})
+PARTICULAR = {0: {"gpu": 1}, 1: {"cpu": 3, "gpu": 2}}
 CASES = {
     "thread": (model_of(9, 1, 2, 5, 9), compiled.THREAD),
     "warp": (model_of(70, 1, 3, 33, 70), compiled.WARP),
@@ -64,9 +67,8 @@ CASES = {
     "kinds, runs, reserving": (model_of(*TWO, discipline="reserving"), compiled.RUNS),
     # More words than one group has; no others, or all that are left.
     "specific": (model_of(70, 1, 3, 0, 10, specific={1: 2, 2: 9, 3: 60}), compiled.WIDE_KINDS),
-    "kinds, specific": (
-        model_of(*TWO, specific={0: {"gpu": 1}, 1: {"cpu": 3, "gpu": 2}}), compiled.WIDE_KINDS
-    ),
+    "kinds, specific": (model_of(*TWO, specific=PARTICULAR), compiled.WIDE_KINDS),
+    "kinds, specific, reserving": (model_of(*TWO, specific=PARTICULAR, discipline="reserving"), compiled.WIDE_KINDS),
     # Several words of places a lane, more than 128 drawn.
     "random servers": (model_of(1100, 1, 40, 150, discipline="random"), compiled.WIDE_KINDS),
     "three kinds, runs": (
@@ -98,10 +100,13 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_
     return CASES[name][0], cuda.CudaEngine(bits)
 
 
-double = pytest.mark.parametrize("engine", [(name, 64) for name in CASES], indirect=True, ids=list(CASES))
+def double(*left_out: str) -> pytest.MarkDecorator:
+    """All cases but some, whose code others share: compiling it takes seconds."""
+    names = [name for name in CASES if name not in left_out]
+    return pytest.mark.parametrize("engine", [(name, 64) for name in names], indirect=True, ids=names)
 
 
-@double
+@double()
 def test_chains_and_pairs(engine: tuple[Model, cuda.CudaEngine]) -> None:
     model, gpu = engine
     table, needs = job_table(model, 0.5 * model.ideal), needs_of(model)
@@ -126,7 +131,7 @@ def test_chains_and_pairs(engine: tuple[Model, cuda.CudaEngine]) -> None:
     np.testing.assert_array_equal(tally.bins[0], seen.bins.sum(axis=0))
 
 
-@double
+@double("kinds, specific", "kinds, specific, reserving", "random servers")
 def test_piles(engine: tuple[Model, cuda.CudaEngine]) -> None:
     model, gpu = engine
     table, needs, mix = job_table(model, None), needs_of(model), Mix.of(model)
@@ -142,10 +147,13 @@ def test_piles(engine: tuple[Model, cuda.CudaEngine]) -> None:
         np.testing.assert_array_equal(theirs, ours)
 
 
+NINE = model_of(9, 1, 2, 5, 9)
+
+
 @pytest.mark.parametrize(
     ("model", "form"),
     [
-        (model_of(9, 1, 2, 5, 9), compiled.RANDOM_THREAD),
+        (NINE, compiled.RANDOM_THREAD),
         (model_of(70, 1, 3, 33, 40, 70), compiled.RANDOM_WARP),
         (model_of(300, 1, 6, 140, 260), compiled.RANDOM_WARP),
     ],
@@ -170,7 +178,21 @@ def test_random_assignment(
         np.testing.assert_allclose(theirs, ours, rtol=1e-12 if name == "loss" else 0.0, err_msg=name)
 
 
-@double
+def test_thresholds_under_random_assignment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """The whole question, as from the command line."""
+    on_cpu(monkeypatch, tmp_path_factory)
+    model, found = NINE.with_discipline("random"), []
+    for backend in ("cpu", "cuda:64"):
+        found.append(stability(model, precision=0.05, backend=backend))
+    engine_of.cache_clear()
+    assert [answer.backend for answer in found] == ["cpu", "cuda"]
+    ours, theirs = (answer.threshold for answer in found)
+    np.testing.assert_allclose([theirs.low, theirs.estimate, theirs.high], [ours.low, ours.estimate, ours.high])
+
+
+@double("specific", "kinds, specific, reserving", "random servers")
 def test_samples(engine: tuple[Model, cuda.CudaEngine]) -> None:
     model, gpu = engine
     table, replicas = job_table(model, 0.2 * model.ideal), np.arange(11, 15)
