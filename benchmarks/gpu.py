@@ -412,8 +412,9 @@ def main() -> None:
         parser.add_argument(f"--{name}", action="store_true", help=f"only: {name}")
     parser.add_argument("--no-cpu", action="store_true", help="leave out the CPU's rates")
     options = parser.parse_args()
-    parts = {"check": check, "kernels": lambda: kernels(not options.no_cpu), "kinds": kinds, "random": random,
-             "forms": forms, "variants": variants, "answers": answers, "bias": bias, "agreement": agreement}  # fmt: skip
+    parts = {"check": check, "kernels": lambda: kernels(not options.no_cpu), "kinds": kinds,
+             "random": random, "forms": forms, "variants": variants, "answers": answers, "bias": bias,
+             "agreement": agreement}  # fmt: skip
     chosen = [part for name, part in parts.items() if getattr(options, name)]
     cp = cupy()
     properties = cp.cuda.runtime.getDeviceProperties(0)

@@ -110,9 +110,7 @@ def test_sources_compile(kernel: str, name: str, form: int, tmp_path: Path) -> N
 
 @compiler
 def test_sources_that_draw_servers_compile(tmp_path: Path) -> None:
-    kinds = job_table(with_specific("fcfs"), 1.0)
-    compile_source("forward", compiled.shape_of(kinds), tmp_path)
-    compile_source("sandwich", compiled.shape_of(kinds, bits=64, chains=2), tmp_path)
+    compile_source("forward", compiled.shape_of(job_table(with_specific("reserving"), 1.0)), tmp_path)
     for form in compiled.RANDOM:
         drawn_at_random = job_table(load("five-class-pareto").with_discipline("random"), None)
         compile_source("pile", shape_of_random(drawn_at_random, 2, form=form), tmp_path)

@@ -25,6 +25,7 @@ from loynes.kernels.reference import BLOCK
 from loynes.kernels.shape import use_runs
 from loynes.model import Model, load
 from loynes.questions.evaluate import evaluate
+from loynes.questions.stability import stability
 from loynes.threshold.controls import Mix
 from support import LAWS, empty_chains, flat_piles, pairs_up_to, unsampled
 
@@ -54,6 +55,7 @@ def model_of(
 
 
 TWO = ({"cpu": 12, "gpu": 3}, {"cpu": 1}, {"cpu": 4, "gpu": 1}, {"cpu": 6, "gpu": 3}, {"gpu": 2})
+PARTICULAR = {0: {"gpu": 1}, 1: {"cpu": 3, "gpu": 2}}
 CASES = {
     "thread": (model_of(9, 1, 2, 5, 9), compiled.THREAD),
     "warp": (model_of(70, 1, 3, 33, 70), compiled.WARP),
@@ -68,7 +70,8 @@ CASES = {
     "kinds, runs, reserving": (model_of(*TWO, discipline="reserving"), compiled.RUNS),
     # More words than one group has; no others, or all that are left.
     "specific": (model_of(70, 1, 3, 0, 10, specific={1: 2, 2: 9, 3: 60}), compiled.WIDE_KINDS),
-    "kinds, specific": (model_of(*TWO, specific={0: {"gpu": 1}, 1: {"cpu": 3, "gpu": 2}}), compiled.WIDE_KINDS),
+    "kinds, specific": (model_of(*TWO, specific=PARTICULAR), compiled.WIDE_KINDS),
+    "kinds, specific, reserving": (model_of(*TWO, specific=PARTICULAR, discipline="reserving"), compiled.WIDE_KINDS),
     # Several words of places a lane, more than 128 drawn.
     "random servers": (model_of(1100, 1, 40, 150, discipline="random"), compiled.WIDE_KINDS),
     "three kinds, runs": (
@@ -102,10 +105,13 @@ def emulate(monkeypatch: pytest.MonkeyPatch, folder: Path, form: int | None) -> 
     monkeypatch.setattr(cuda, "shape_of", shape_of)
 
 
-double = pytest.mark.parametrize("engine", [(name, 64) for name in CASES], indirect=True, ids=list(CASES))
+def double(*left_out: str) -> pytest.MarkDecorator:
+    """All cases but some, whose code others share: compiling it takes seconds."""
+    names = [name for name in CASES if name not in left_out]
+    return pytest.mark.parametrize("engine", [(name, 64) for name in names], indirect=True, ids=names)
 
 
-@double
+@double()
 def test_chains_and_pairs(engine: tuple[Model, cuda.CudaEngine]) -> None:
     model, gpu = engine
     table, needs = job_table(model, 0.5 * model.ideal), needs_of(model)
@@ -130,7 +136,7 @@ def test_chains_and_pairs(engine: tuple[Model, cuda.CudaEngine]) -> None:
     np.testing.assert_array_equal(tally.bins[0], seen.bins.sum(axis=0))
 
 
-@double
+@double("kinds, specific", "kinds, specific, reserving", "random servers")
 def test_piles(engine: tuple[Model, cuda.CudaEngine]) -> None:
     model, gpu = engine
     table, needs, mix = job_table(model, None), needs_of(model), Mix.of(model)
@@ -146,10 +152,13 @@ def test_piles(engine: tuple[Model, cuda.CudaEngine]) -> None:
         np.testing.assert_array_equal(theirs, ours)
 
 
+NINE = model_of(9, 1, 2, 5, 9)
+
+
 @pytest.mark.parametrize(
     ("model", "form"),
     [
-        (model_of(9, 1, 2, 5, 9), compiled.RANDOM_THREAD),
+        (NINE, compiled.RANDOM_THREAD),
         (model_of(70, 1, 3, 33, 40, 70), compiled.RANDOM_WARP),
         (model_of(300, 1, 6, 140, 260), compiled.RANDOM_WARP),
     ],
@@ -174,7 +183,21 @@ def test_random_assignment(
         np.testing.assert_allclose(theirs, ours, rtol=1e-12 if name == "loss" else 0.0, err_msg=name)
 
 
-@double
+def test_thresholds_under_random_assignment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """The whole question, as from the command line."""
+    emulate(monkeypatch, tmp_path_factory.getbasetemp(), None)
+    model, found = NINE.with_discipline("random"), []
+    for backend in ("cpu", "cuda:64"):
+        found.append(stability(model, precision=0.05, backend=backend))
+    engine_of.cache_clear()
+    assert [answer.backend for answer in found] == ["cpu", "cuda"]
+    ours, theirs = (answer.threshold for answer in found)
+    np.testing.assert_allclose([theirs.low, theirs.estimate, theirs.high], [ours.low, ours.estimate, ours.high])
+
+
+@double("specific", "kinds, specific, reserving", "random servers")
 def test_samples(engine: tuple[Model, cuda.CudaEngine]) -> None:
     model, gpu = engine
     table, replicas = job_table(model, 0.2 * model.ideal), np.arange(11, 15)
