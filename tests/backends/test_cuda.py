@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from backends import arriving
 from loynes.errors import UsageError
+from loynes.inputs.arrivals import start_places
 from loynes.inputs.jobs import draw
 from loynes.inputs.philox import words
 from loynes.inputs.tables import JobTable, job_table, needs_of
 from loynes.kernels import reference
 from loynes.kernels.backends import chosen, engine_of
-from loynes.kernels.cuda import compiled
+from loynes.kernels.cuda import compiled, walks
 from loynes.kernels.cuda import engine as engine_module
 from loynes.kernels.cuda.device import SLOW_DOUBLES, Kernel, missing
 from loynes.kernels.engine import Backward, Engine, Forward, Perfect, Pile, Regeneration, SampleState, Sandwich
@@ -75,6 +77,15 @@ def forms(table: JobTable, bits: int, chains: int = 1) -> list[int]:
     return found
 
 
+def compile_source(source: str, folder: Path) -> None:
+    path = folder / "kernel.cu"
+    path.write_text(source)
+    options = [*compiled.OPTIONS, "-arch=sm_90", "-ptx", f"-I{compiled.SOURCES}", "-o", str(folder / "kernel.ptx")]
+    done = subprocess.run(["nvcc", *options, str(path)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "error" not in done.stderr
+
+
 @compiler
 @pytest.mark.parametrize("kernel", ["forward", "pile", "backward", "sandwich", "given"])
 @pytest.mark.parametrize(
@@ -85,12 +96,26 @@ def test_sources_compile(kernel: str, name: str, form: int, tmp_path: Path) -> N
     bits, chains = (32, 2) if kernel == "sandwich" else (64, 1)
     table = job_table(load(name), None if kernel == "pile" else 1.0)
     shape = compiled.shape_of(table, 2 if kernel == "pile" else 0, bits=bits, chains=chains, form=form)
-    source = tmp_path / "kernel.cu"
-    source.write_text(shape.source(kernel))
-    options = [*compiled.OPTIONS, "-arch=sm_90", "-ptx", f"-I{compiled.SOURCES}", "-o", str(tmp_path / "kernel.ptx")]
-    done = subprocess.run(["nvcc", *options, str(source)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "error" not in done.stderr
+    compile_source(shape.source(kernel), tmp_path)
+
+
+@compiler
+@pytest.mark.parametrize(
+    ("name", "kernel"),
+    [
+        ("sessions of gaps", "walk"),
+        ("a cycle with a mix, kinds", "walk"),
+        ("phases with a mix", "forward"),
+        ("sessions in phases with a mix", "pile"),
+        ("batches in phases", "sandwich"),
+        ("erlang gaps", "backward"),
+    ],
+)
+def test_sources_of_arrivals_compile(name: str, kernel: str, tmp_path: Path) -> None:
+    case = arriving.CASES[name]
+    table, chains = job_table(case.model, None if kernel == "pile" else 1.0), 2 if kernel == "sandwich" else 1
+    shape = compiled.shape_of(table, bits=32, chains=chains, form=case.form)
+    compile_source((compiled.walk_shape(shape) if kernel == "walk" else shape).source(kernel), tmp_path)
 
 
 def test_form_by_size() -> None:
@@ -123,7 +148,7 @@ def test_without_a_gpu() -> None:
     assert chosen("auto", 1e9, job_table(mix, 1.0)) == chosen("auto", 1e9, five)
     assert chosen("auto", 1e9, job_table(mix.with_discipline("random"), 1.0)) == "auto"
     assert chosen("auto", 1e9, job_table(load("cpu-memory-mix"), 1.0)) == chosen("auto", 1e9, five)
-    assert chosen("auto", 1e9, job_table(walked.CASES["phases with a mix"].model, 1.0)) == chosen("auto", 1e9, five)
+    assert chosen("auto", 1e9, job_table(arriving.CASES["phases with a mix"].model, 1.0)) == chosen("auto", 1e9, five)
     assert chosen("cuda", 0.0, five) == "cuda"
     with pytest.raises(UsageError, match="must be one of auto, cpu, cuda, cuda:64"):
         engine_of("tpu")
@@ -374,6 +399,48 @@ def test_several_kinds_are_the_cpu_s(name: str, discipline: str) -> None:
             found[-1] += samples
     for ours, theirs in zip(*found, strict=True):
         np.testing.assert_array_equal(theirs, ours)
+
+
+@gpu
+@pytest.mark.parametrize("short", [False, True])
+@pytest.mark.parametrize("name", list(arriving.CASES))
+def test_arrivals_are_the_cpu_s(name: str, short: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With windows as long as they are, and so short that a few hundred jobs take several."""
+    case, chosen_shape = arriving.CASES[name], compiled.shape_of
+    if short:
+        monkeypatch.setattr(walks, "MOST_JOBS", 2 * BLOCK)
+
+    def shape_of(*arguments: Any, **options: Any) -> compiled.Shape:
+        return chosen_shape(*arguments, **(options | {"form": case.form}))
+
+    monkeypatch.setattr(engine_module, "shape_of", shape_of)
+    arriving.check_chains_and_pairs(case.model, engine_of("cuda:64"))
+    arriving.check_samples(case.model, engine_of("cuda:64"))
+    arriving.check_piles(case.model, engine_of("cuda:64"))
+    arriving.check_floats(case.model, engine_of("cuda"))
+
+
+@gpu
+def test_many_rows_of_arrivals() -> None:
+    """As many rows as run at a time, and more: their windows are short, their samples are taken in parts."""
+    model = arriving.CASES["sessions in phases with a mix"].model
+    table, needs, jobs = job_table(model, 0.5 * model.ideal), needs_of(model), 100 * BLOCK
+    rows = 40_000
+    replicas, found = np.arange(rows), []
+    start = start_places(table.arrivals, 7, 0, replicas)
+    for run, some in ((engine_of("cuda:64"), replicas), (engine_of("cpu"), replicas[::97])):
+        chains = empty_chains(table, needs, len(some), groups=1)
+        chains.places[:] = start[some]
+        run.run(Forward(table, 7, 0, some, needs, np.zeros(len(some), np.int64), False), chains, 0, jobs)
+        found.append((chains.workload, chains.places))
+    for ours, theirs in zip(*reversed(found), strict=True):
+        np.testing.assert_array_equal(theirs[::97], ours)
+    task, samples = Backward(table, 5, 0, replicas, BLOCK, 1 << 14, confirmations=1), unsampled(table, rows)
+    engine_of("cuda:64").run(task, samples, 0, rows)
+    known = unsampled(table, 500)
+    engine_of("cpu").run(task, known, 0, 500)
+    for ours, theirs in zip(known, samples, strict=True):
+        np.testing.assert_array_equal(theirs[:500], ours)
 
 
 @gpu
