@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -116,7 +117,7 @@ def check_floats(model: Model, gpu: Engine) -> None:
     for run, cuts in ((CPU, (0, 4)), (gpu, (0, 4)), (gpu, (0, 1, 4))):
         chains = empty_chains(table, needs, 3)
         chains.places[:] = start_places(table.arrivals, 7, 0, np.arange(3))
-        for begin, end in zip(cuts, cuts[1:], strict=False):
+        for begin, end in pairwise(cuts):
             task = Forward(table, 7, 0, np.arange(3), needs, np.arange(3), run is gpu)
             run.run(task, chains, begin * BLOCK, end * BLOCK)
         found.append(chains)

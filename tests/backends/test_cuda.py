@@ -14,13 +14,14 @@ import pytest
 
 from backends import arriving
 from loynes.errors import UsageError
+from loynes.inputs.arrivals import start_places
 from loynes.inputs.jobs import draw
 from loynes.inputs.philox import words
 from loynes.inputs.tables import JobTable, job_table, needs_of
 from loynes.kernels import reference
 from loynes.kernels.backends import chosen, engine_of
 from loynes.kernels.cpu.forward import forward
-from loynes.kernels.cuda import compiled
+from loynes.kernels.cuda import compiled, walks
 from loynes.kernels.cuda import engine as engine_module
 from loynes.kernels.cuda.device import SLOW_DOUBLES, Kernel, missing
 from loynes.kernels.cuda.random_shape import shape_of_random
@@ -94,6 +95,15 @@ def forms(table: JobTable, bits: int, chains: int = 1) -> list[int]:
     return found
 
 
+def compile_source(source: str, folder: Path) -> None:
+    path = folder / "kernel.cu"
+    path.write_text(source)
+    options = [*compiled.OPTIONS, "-arch=sm_90", "-ptx", f"-I{compiled.SOURCES}", "-o", str(folder / "kernel.ptx")]
+    done = subprocess.run(["nvcc", *options, str(path)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "error" not in done.stderr
+
+
 @compiler
 @pytest.mark.parametrize("kernel", ["forward", "pile", "backward", "sandwich", "given"])
 @pytest.mark.parametrize(
@@ -103,26 +113,35 @@ def forms(table: JobTable, bits: int, chains: int = 1) -> list[int]:
 def test_sources_compile(kernel: str, name: str, form: int, tmp_path: Path) -> None:
     bits, chains = (32, 2) if kernel == "sandwich" else (64, 1)
     table = job_table(load(name), None if kernel == "pile" else 1.0)
-    compile_source(
-        kernel, compiled.shape_of(table, 2 if kernel == "pile" else 0, bits=bits, chains=chains, form=form), tmp_path
-    )
+    shape = compiled.shape_of(table, 2 if kernel == "pile" else 0, bits=bits, chains=chains, form=form)
+    compile_source(shape.source(kernel), tmp_path)
 
 
 @compiler
 def test_sources_that_draw_servers_compile(tmp_path: Path) -> None:
-    compile_source("forward", compiled.shape_of(job_table(with_specific("reserving"), 1.0)), tmp_path)
+    compile_source(compiled.shape_of(job_table(with_specific("reserving"), 1.0)).source("forward"), tmp_path)
     for form in compiled.RANDOM:
         drawn_at_random = job_table(load("five-class-pareto").with_discipline("random"), None)
-        compile_source("pile", shape_of_random(drawn_at_random, 2, form=form), tmp_path)
+        compile_source(shape_of_random(drawn_at_random, 2, form=form).source("pile"), tmp_path)
 
 
-def compile_source(kernel: str, shape: compiled.Shape, tmp_path: Path) -> None:
-    source = tmp_path / "kernel.cu"
-    source.write_text(shape.source(kernel))
-    options = [*compiled.OPTIONS, "-arch=sm_90", "-ptx", f"-I{compiled.SOURCES}", "-o", str(tmp_path / "kernel.ptx")]
-    done = subprocess.run(["nvcc", *options, str(source)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "error" not in done.stderr
+@compiler
+@pytest.mark.parametrize(
+    ("name", "kernel"),
+    [
+        ("sessions of gaps", "walk"),
+        ("a cycle with a mix, kinds", "walk"),
+        ("phases with a mix", "forward"),
+        ("sessions in phases with a mix", "pile"),
+        ("batches in phases", "sandwich"),
+        ("erlang gaps", "backward"),
+    ],
+)
+def test_sources_of_arrivals_compile(name: str, kernel: str, tmp_path: Path) -> None:
+    case = arriving.CASES[name]
+    table, chains = job_table(case.model, None if kernel == "pile" else 1.0), 2 if kernel == "sandwich" else 1
+    shape = compiled.shape_of(table, bits=32, chains=chains, form=case.form)
+    compile_source((compiled.walk_shape(shape) if kernel == "walk" else shape).source(kernel), tmp_path)
 
 
 def test_form_by_size() -> None:
@@ -155,7 +174,7 @@ def test_without_a_gpu() -> None:
     assert chosen("auto", 1e9, job_table(mix, 1.0)) == chosen("auto", 1e9, five)
     assert chosen("auto", 1e9, job_table(mix.with_discipline("random"), 1.0)) == chosen("auto", 1e9, five)
     assert chosen("auto", 1e9, job_table(load("cpu-memory-mix"), 1.0)) == chosen("auto", 1e9, five)
-    assert chosen("auto", 1e9, job_table(arriving.CASES["phases with a mix"][0], 1.0)) == chosen("auto", 1e9, five)
+    assert chosen("auto", 1e9, job_table(arriving.CASES["phases with a mix"].model, 1.0)) == chosen("auto", 1e9, five)
     assert chosen("cuda", 0.0, five) == "cuda"
     with pytest.raises(UsageError, match="must be one of auto, cpu, cuda, cuda:64"):
         engine_of("tpu")
@@ -473,6 +492,47 @@ def test_random_piles_are_the_cpu_s(servers: int, needs: list[int]) -> None:
         found.append((piles.heights, *piles.heap))
     for name, ours, theirs in zip(("heights", *piles.heap._fields), *found, strict=True):
         np.testing.assert_allclose(theirs, ours, rtol=1e-12 if name == "loss" else 0.0, err_msg=name)
+
+
+@pytest.mark.parametrize("short", [False, True])
+@pytest.mark.parametrize("name", list(arriving.CASES))
+def test_arrivals_are_the_cpu_s(name: str, short: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With windows as long as they are, and so short that a few hundred jobs take several."""
+    case, chosen_shape = arriving.CASES[name], compiled.shape_of
+    if short:
+        monkeypatch.setattr(walks, "MOST_JOBS", 2 * BLOCK)
+
+    def shape_of(*arguments: Any, **options: Any) -> compiled.Shape:
+        return chosen_shape(*arguments, **(options | {"form": case.form}))
+
+    monkeypatch.setattr(engine_module, "shape_of", shape_of)
+    arriving.check_chains_and_pairs(case.model, engine_of("cuda:64"))
+    arriving.check_samples(case.model, engine_of("cuda:64"))
+    arriving.check_piles(case.model, engine_of("cuda:64"))
+    arriving.check_floats(case.model, engine_of("cuda"))
+
+
+@gpu
+def test_many_rows_of_arrivals() -> None:
+    """As many rows as run at a time, and more: their windows are short, their samples are taken in parts."""
+    model = arriving.CASES["sessions in phases with a mix"].model
+    table, needs, jobs = job_table(model, 0.5 * model.ideal), needs_of(model), 100 * BLOCK
+    rows = 40_000
+    replicas, found = np.arange(rows), []
+    start = start_places(table.arrivals, 7, 0, replicas)
+    for run, some in ((engine_of("cuda:64"), replicas), (engine_of("cpu"), replicas[::97])):
+        chains = empty_chains(table, needs, len(some), groups=1)
+        chains.places[:] = start[some]
+        run.run(Forward(table, 7, 0, some, needs, np.zeros(len(some), np.int64), False), chains, 0, jobs)
+        found.append((chains.workload, chains.places))
+    for ours, theirs in zip(*reversed(found), strict=True):
+        np.testing.assert_array_equal(theirs[::97], ours)
+    task, samples = Backward(table, 5, 0, replicas, BLOCK, 1 << 14, confirmations=1), unsampled(table, rows)
+    engine_of("cuda:64").run(task, samples, 0, rows)
+    known = unsampled(table, 500)
+    engine_of("cpu").run(task, known, 0, 500)
+    for ours, theirs in zip(known, samples, strict=True):
+        np.testing.assert_array_equal(theirs[:500], ours)
 
 
 @gpu

@@ -4,6 +4,8 @@
 #include "arrivals.cuh"
 
 constexpr int LANES = 1;
+// Jobs whose words are drawn before any of them moves the process: places wait for one another, words do not.
+constexpr int TOGETHER = SESSIONS ? 1 : 4;
 
 __device__ __forceinline__ Index team() { return (Index)blockIdx.x * THREADS + threadIdx.x; }
 
@@ -31,16 +33,17 @@ walk(unsigned stream, const unsigned *replicas, Index begin, Index end, int rows
     const Walker walker{stream, replicas[row]};
     const Kept kept{gap, told, row * by_row - begin * by_job, by_job};
     Index x = places[row];
-    if (begin >= 0) {
-        for (Index n = begin; n < end; ++n) {
+    const int step = begin >= 0 ? 1 : -1;
+    Index n = begin >= 0 ? begin : end - 1;
+    for (Index left = end - begin; left > 0; left -= TOGETHER) {
+        Walker::Drawn job[TOGETHER];
+#pragma unroll
+        for (int i = 0; i < TOGETHER; ++i) job[i] = walker.drawn(n + i * step);
+#pragma unroll
+        for (int i = 0; i < TOGETHER; ++i, n += step) {
             const Index here = x;
-            const double between = walker.ahead(n, x);
-            if (keep) kept.note(n, between, here);
-        }
-    } else {
-        for (Index n = end - 1; n >= begin; --n) {
-            const double between = walker.behind(n, x);
-            if (keep) kept.note(n, between, x);
+            const double between = step > 0 ? walker.ahead(n, job[i], x) : walker.behind(n, job[i], x);
+            if (keep) kept.note(n, between, step > 0 ? here : x);
         }
     }
     places[row] = x;
