@@ -25,7 +25,7 @@ def _compiler() -> str | None:
     found = shutil.which("g++")
     if found is None:
         return None
-    snippet = "#include <ucontext.h>\n#include <utility>\ninline thread_local ucontext_t home; unsigned x = __atomic_fetch_add(&x, 1u, 0);"
+    snippet = "#include <ucontext.h>\n#include <utility>\ninline thread_local ucontext_t home;"
     options = ["-std=c++17", "-fsyntax-only", "-x", "c++", "-"]
     tried = subprocess.run([found, *options], input=snippet, text=True, capture_output=True)
     return found if tried.returncode == 0 else None
