@@ -101,7 +101,14 @@ SMALL: dict[str, list[dict[str, Any]]] = {
     "plan": [{"model": MODEL, "rate": 1.5, "slo": ("mean(wait) <= 9", "no_wait >= 0.1"), "confidence": 0.9}],
     "sensitivity": [
         {"model": MODEL, "load": 0.5, "samples": 3000, "replicas": 16, "per": "unit"},
-        {"model": MODEL, "load": 0.6, "samples": 3000, "objective": "P(wait[two] > 1.5)", "confidence": 0.9},
+        {
+            "model": MODEL,
+            "load": 0.6,
+            "samples": 3000,
+            "replicas": 16,
+            "objective": "P(wait[two] > 1.5)",
+            "confidence": 0.9,
+        },
     ],
     "replay": [
         {"trace": LOG, "policy": "easy", "inflation": 2.0, "windows": 5},
