@@ -17,3 +17,15 @@ def without_response_percentiles(monkeypatch: pytest.MonkeyPatch) -> None:
     from loynes.estimators import chains
 
     monkeypatch.setattr(chains._Waits, "_response_percentiles", lambda *_: [Estimate.exact(0.0)] * 4)
+
+
+@pytest.fixture
+def means_only(without_response_percentiles: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests that look at no percentile and no tail at all: means, variances, P(no wait) and losses are there."""
+    from loynes.estimate import Estimate
+    from loynes.estimators import chains
+
+    monkeypatch.setattr(
+        chains._Waits, "_wait_percentiles", lambda self, *_: [Estimate.exact(0.0)] * len(self.wanted.quantiles)
+    )
+    monkeypatch.setattr(chains._Waits, "tails", lambda *_: {})

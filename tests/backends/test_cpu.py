@@ -276,7 +276,8 @@ def test_large_models_in_both_forms(name: str) -> None:
     found = []
     for as_runs in FORMS:
         W, tally = np.zeros((1, model.servers)), new_tally(1, len(needs.need), model.mean_service)
-        forward(table, needs, as_runs, 32, 3, 0, np.arange(1), np.arange(1), 0, 100 * BLOCK, True, W, nowhere(1), tally)
+        numbers = np.arange(1), np.arange(1), 0, 100 * BLOCK, True
+        forward(table, needs, as_runs, 32, np.uint64(3), 0, *numbers, W, nowhere(1), tally)
         found.append((W, tally))
     np.testing.assert_array_equal(found[0][0], found[1][0])
     for dense, runs in zip(found[0][1], found[1][1], strict=True):

@@ -494,6 +494,7 @@ def test_random_piles_are_the_cpu_s(servers: int, needs: list[int]) -> None:
         np.testing.assert_allclose(theirs, ours, rtol=1e-12 if name == "loss" else 0.0, err_msg=name)
 
 
+@gpu
 @pytest.mark.parametrize("short", [False, True])
 @pytest.mark.parametrize("name", list(arriving.CASES))
 def test_arrivals_are_the_cpu_s(name: str, short: bool, monkeypatch: pytest.MonkeyPatch) -> None:

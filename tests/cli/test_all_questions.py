@@ -77,7 +77,7 @@ SMALL: dict[str, list[dict[str, Any]]] = {
         {"model": MODEL, "load": 0.5, "jobs": 500, "replicas": 4, "precision": 0.2},
     ],
     "compare": [
-        {"model": MODEL, "other": OTHER, "rate": 1.0, "samples": 5000},
+        {"model": MODEL, "other": OTHER, "rate": 1.0, "samples": 5000, "method": "forward", "burn_in": 128},
         {"model": MODEL, "without": ("all",), "load": 0.5, "samples": 5000},
     ],
     "policies": [
@@ -101,7 +101,14 @@ SMALL: dict[str, list[dict[str, Any]]] = {
     "plan": [{"model": MODEL, "rate": 1.5, "slo": ("mean(wait) <= 9", "no_wait >= 0.1"), "confidence": 0.9}],
     "sensitivity": [
         {"model": MODEL, "load": 0.5, "samples": 3000, "replicas": 16, "per": "unit"},
-        {"model": MODEL, "load": 0.6, "samples": 3000, "objective": "P(wait[two] > 1.5)", "confidence": 0.9},
+        {
+            "model": MODEL,
+            "load": 0.6,
+            "samples": 3000,
+            "replicas": 16,
+            "objective": "P(wait[two] > 1.5)",
+            "confidence": 0.9,
+        },
     ],
     "replay": [
         {"trace": LOG, "policy": "easy", "inflation": 2.0, "windows": 5},
@@ -218,9 +225,19 @@ def test_every_question_is_here() -> None:
     assert {command for command, cls in _RESULTS.items() if cls.__module__.startswith("loynes.")} == known
 
 
+class Asked(BaseException):
+    """The question that a command line or Python puts, in place of its answer."""
+
+
+def asked(question: Question, **ways: Any) -> Result:
+    raise Asked(question)
+
+
 @pytest.mark.parametrize(("name", "options"), CASES)
-def test_results(name: str, options: dict[str, Any], tmp_path: Path) -> None:
-    """Saved in every format, read back equal; shown in all ways; the same with workers, in a folder, in enough time."""
+def test_results(name: str, options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Saved in every format, read back equal; shown in all ways; the same recorded in a folder with workers and time
+    enough, resumed alone, and by the command line of its page. One test, since all of it is about one answer."""
+    question = load_all()[name]
     result = answer(name, options, tmp_path)
     again = type(result).from_dict(json.loads(result.to_json()))
     assert again == result
@@ -235,11 +252,10 @@ def test_results(name: str, options: dict[str, Any], tmp_path: Path) -> None:
     assert len(result.to_pandas()) == result.to_arrow().num_rows == len(result.tidy.rows) > 0
     assert result.to_polars().equals(polars.DataFrame(result))
     assert result.plot().has_data()
+    folder = tmp_path / "run"
     with ThreadPoolExecutor(2) as pool:
         enough = {} if name in {*UNTIMED, "fit"} else {"time": "1h"}
-        assert document(answer(name, options | enough, tmp_path, executor=pool)) == document(result)
-    folder = tmp_path / "run"
-    recorded = answer(name, options, tmp_path, folder=folder)
+        recorded = answer(name, options | enough, tmp_path, executor=pool, folder=folder)
     assert document(recorded) == document(result)
     whole = (folder / "result.json").read_bytes()
     assert resume(folder) == recorded
@@ -248,24 +264,21 @@ def test_results(name: str, options: dict[str, Any], tmp_path: Path) -> None:
     (folder / "journal").mkdir()
     assert document(resume(folder)) == document(recorded)
     assert (folder / "result.json").read_bytes() == whole
-
-
-@pytest.mark.parametrize(("name", "options"), CASES)
-def test_the_command_line_of_a_result_gives_it_again(
-    name: str, options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What a page shows under "the same again", typed in a folder with the page's models: the same bytes."""
-    question = load_all()[name]
-    result = answer(name, options, tmp_path)
+    # What a page shows under "the same again", typed in a folder with the page's models: the same bytes.
     monkeypatch.chdir(tmp_path)
     for file, model in files_of(result).items():
         Path(file).write_text(model)
     typed = run(*shlex.split(command_line(question, result.question))[1:], "--json", "--quiet")
     assert re.sub(VARIES, "", typed) == re.sub(VARIES, "", result.to_json())
-    assert python_line(question, result.question).startswith("loynes.")
+    python = python_line(question, result.question)
+    assert python.startswith("loynes.")
     if name not in ("sample", "compare"):
-        value = eval(python_line(question, result.question), {"loynes": loynes})
-        assert document(value)["question"] == result.question
+        monkeypatch.setattr("loynes.questions.asking.ask.ask", asked)
+        with pytest.raises(Asked) as caught:
+            eval(python, {"loynes": loynes})
+        (put,) = caught.value.args
+        assert type(put) is question
+        assert json.loads(json.dumps(put.options())) == json.loads(json.dumps(result.question))
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -369,16 +382,9 @@ def fullest(question: type[Question], base: dict[str, Any]) -> Iterator[dict[str
     assert not left, f"{question.command}: {left} cannot be set"
 
 
-class Asked(BaseException):
-    """The question that a command line puts, in place of its answer."""
-
-
 @pytest.mark.parametrize("name", SMALL)
 def test_every_option_is_in_the_command_line(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each option of each question, at a value that is no default: the printed line asks the very same question."""
-
-    def asked(question: Question, **ways: Any) -> Result:
-        raise Asked(question)
 
     monkeypatch.setattr("loynes.questions.asking.ask.ask", asked)
     monkeypatch.chdir(tmp_path)

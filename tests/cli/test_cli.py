@@ -1,6 +1,6 @@
-"""The command line as a user meets it: output, JSON, files, errors and exit codes, in processes of their own.
+"""The command line as a user meets it: output, JSON, files, errors and exit codes.
 
-Refusals that differ in what is said alone are asked of `main` itself, one of each kind in a process.
+Most lines are typed in this process; of each kind of ending one is a process of its own, as are those that are stopped.
 """
 
 from __future__ import annotations
@@ -12,46 +12,39 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import loynes
-from loynes.cli.app import main
+from typed import typed
 
 QUICK = ("--samples", "2000")
 
 
-def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def process(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", "loynes", *arguments], capture_output=True, text=True, cwd=cwd)
 
 
-def ok(*arguments: str, cwd: Path | None = None) -> str:
-    done = run(*arguments, cwd=cwd)
+def ok(*arguments: str, run: Run = typed) -> str:
+    done = run(*arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def refused(code: int, *arguments: str, cwd: Path | None = None) -> str:
-    """Exactly one line on standard error, nothing on standard output."""
+def refused(code: int, *arguments: str, cwd: Path | None = None, most: int = 1, run: Run = typed) -> str:
+    """One line on standard error, or at most so many; nothing on standard output."""
     done = run(*arguments, cwd=cwd)
-    return one_line(code, done.returncode, done.stdout, done.stderr)
-
-
-def one_line(expected: int, code: object, out: str, said: str, most: int = 1) -> str:
-    assert code == expected, (code, said)
-    assert out == ""
-    assert 1 <= said.count("\n") <= most, said
-    assert "Traceback" not in said
-    return said
-
-
-def refused_here(capsys: pytest.CaptureFixture[str], *arguments: str, most: int = 1) -> str:
-    """The same of `main` in this process, which saves a start of Python for each of many."""
-    with pytest.raises(SystemExit) as stopped:
-        main(list(arguments))
-    return one_line(2, stopped.value.code, *capsys.readouterr(), most)
+    assert done.returncode == code, (done.returncode, done.stderr)
+    assert done.stdout == ""
+    assert 1 <= done.stderr.count("\n") <= most, done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stderr
 
 
 def leaves(tree: Any) -> list[dict[str, Any]]:
@@ -103,7 +96,8 @@ def test_stability_json() -> None:
 
 @pytest.mark.parametrize("method", ["sandwich", "perfect", "forward", "backward"])
 def test_evaluate_json(method: str) -> None:
-    data = json.loads(ok("evaluate", "five-class-exponential", "--rate", "1.3", "--method", method, *QUICK, "--json"))
+    line = ("evaluate", "five-class-exponential", "--rate", "1.3", "--method", method, *QUICK, "--json")
+    data = json.loads(ok(*line, run=process if method == "sandwich" else typed))
     assert {"model", "rate", "load", "method", "seed", "backend", "replicas", "jobs", "seconds", "version"} <= set(data)
     assert data["load"] == pytest.approx(1.3 / 1.80086, rel=0.02)
     if method in ("sandwich", "perfect"):
@@ -131,8 +125,9 @@ def test_evaluate_table() -> None:
 
 
 def test_same_seed_same_bytes(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        ok("evaluate", "one-or-all", "--rate", "5", *QUICK, "-o", str(tmp_path / name))
+    """In two processes, whose sets and hashes have different orders."""
+    for name, run in (("a", typed), ("b", process)):
+        ok("evaluate", "one-or-all", "--rate", "5", *QUICK, "-o", str(tmp_path / name), run=run)
     first, second = ((tmp_path / name / "result.json").read_bytes() for name in ("a", "b"))
     assert first == second
     assert b"seconds" not in first
@@ -194,7 +189,7 @@ def test_heavy_tails_say_so() -> None:
 def test_what_has_no_certificate_says_so(tmp_path: Path) -> None:
     """A plain warning in the table and in JSON, and the lower bound."""
     model = str(Path(__file__).parents[1] / "recorded" / "models" / "sessions.toml")
-    done = run("evaluate", model, "--load", "0.5", *QUICK)
+    done = process("evaluate", model, "--load", "0.5", *QUICK)
     assert done.returncode == 0
     assert "jobs of a session are alike" in done.stdout
     assert "warning: no certificate, a lower bound only: jobs of a session" in done.stderr
@@ -203,7 +198,7 @@ def test_what_has_no_certificate_says_so(tmp_path: Path) -> None:
     assert "jobs of a session are alike" in data["why"]
     assert "a lower bound only" in data["warnings"][0]
     out = ("--load", "0.5", "--samples", "300", "-o", str(tmp_path / "w.csv"))
-    assert "these are backward samples" in run("sample", model, *out).stderr
+    assert "these are backward samples" in typed("sample", model, *out).stderr
     assert "these are backward samples" in json.loads(ok("sample", model, *out, "--json"))["warnings"][0]
 
 
@@ -233,13 +228,10 @@ GOOD_CLASS = '[[classes]]\nneed = 1\nprobability = 1\nservice = { law = "exponen
         ("", "is missing"),
     ],
 )
-def test_bad_model_files(
-    content: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_model_files(content: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_text(content)
-    monkeypatch.chdir(tmp_path)
     for command in (("check",), ("evaluate", "--rate", "1", "-o", "out.json"), ("stability", "-o", "out.json")):
-        text = refused_here(capsys, command[0], "bad.toml", *command[1:], most=9)
+        text = refused(2, command[0], "bad.toml", *command[1:], cwd=tmp_path, most=9)
         assert all(re.match(r"loynes: bad.toml( line \d+)?: ", line) for line in text.splitlines())
         assert said in text
     assert [p.name for p in tmp_path.iterdir()] == ["bad.toml"]
@@ -247,7 +239,7 @@ def test_bad_model_files(
 
 def test_every_mistake_has_its_line(tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_text("servers = 4\n" + GOOD_CLASS.replace("need = 1", "name = 'a'\nneeds = 5"))
-    done = run("check", "bad.toml", "--set", "arrivals.rate=-1", cwd=tmp_path)
+    done = typed("check", "bad.toml", "--set", "arrivals.rate=-1", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.splitlines() == [
         "loynes: bad.toml line 4, class 'a': needs: is not a known key; did you mean `need`?",
@@ -258,7 +250,7 @@ def test_every_mistake_has_its_line(tmp_path: Path) -> None:
 
 def test_unstable(tmp_path: Path) -> None:
     out = ("-o", str(tmp_path / "r.json"))
-    assert "is unstable" in refused(3, "evaluate", "five-class-exponential", "--rate", "2.2", *out)
+    assert "is unstable" in refused(3, "evaluate", "five-class-exponential", "--rate", "2.2", *out, run=process)
     assert "the threshold is 1." in refused(3, "evaluate", "five-class-exponential", "--rate", "1.85", *out)
     assert "must be below 1" in refused(3, "evaluate", "five-class-exponential", "--load", "1", *out)
     assert "is unstable" in refused(3, "sample", "one-or-all", "--rate", "30", "-o", str(tmp_path / "w.csv"))
@@ -294,24 +286,18 @@ def test_unstable(tmp_path: Path) -> None:
         (("--rate", "1", "-o", "r.toml"), "results are written to"),
     ],
 )
-def test_bad_options(
-    options: tuple[str, ...],
-    said: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert said in refused_here(capsys, "evaluate", "five-class-exponential", *options)
+def test_bad_options(options: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    assert said in refused(2, "evaluate", "five-class-exponential", *options, cwd=tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_refusals_of_a_process(tmp_path: Path) -> None:
     """A wrong file and a wrong option: the exit code and the line that a shell gets."""
     (tmp_path / "bad.toml").write_text("this is not TOML")
-    assert "not valid TOML" in refused(2, "stability", "bad.toml", "-o", "out.json", cwd=tmp_path)
+    here: dict[str, Any] = {"cwd": tmp_path, "run": process}
+    assert "not valid TOML" in refused(2, "stability", "bad.toml", "-o", "out.json", **here)
     out = ("--rate", "1", "-o", "nowhere/r.json")
-    assert "folder nowhere does not exist" in refused(2, "evaluate", "five-class-exponential", *out, cwd=tmp_path)
+    assert "folder nowhere does not exist" in refused(2, "evaluate", "five-class-exponential", *out, **here)
     assert [p.name for p in tmp_path.iterdir()] == ["bad.toml"]
 
 
@@ -375,13 +361,13 @@ def test_time(tmp_path: Path) -> None:
     """The answer says that the time ended it, and what was reached; too short a time is one line."""
     line = ("evaluate", SMALL, "--load", "0.6", "--precision", "0.00001", "--time")
     ok(*line[:-1], "--max-jobs", "1e6", "--quiet")  # compiles
-    done = run(*line, "3s", "--quiet")
+    done = typed(*line, "2s", "--quiet")
     assert done.returncode == 0
     assert "stopped as the time was up" in done.stderr
     assert "time 0.0005 s: was up before anything was known" in refused(2, *line, "0.5ms", "--quiet")
 
 
 def test_usage_errors_exit_with_2() -> None:
-    assert run("evaluate", "five-class-exponential", "--rate", "fast").returncode == 2
-    assert run("evaluate").returncode == 2
-    assert run("nonsense").returncode == 2
+    assert typed("evaluate", "five-class-exponential", "--rate", "fast").returncode == 2
+    assert typed("evaluate").returncode == 2
+    assert process("nonsense").returncode == 2

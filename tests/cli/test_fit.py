@@ -2,46 +2,39 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from loynes.cli.app import main
+from typed import typed
 
 ROOT = Path(__file__).parents[2]
-
-
-def run(*line: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "loynes", *line], capture_output=True, text=True)
 
 
 def test_a_log_becomes_a_model(tmp_path: Path) -> None:
     log, model = tmp_path / "log.swf", tmp_path / "model.toml"
     make = [sys.executable, str(ROOT / "examples" / "make_swf.py"), str(log), "--jobs", "4000", "--blemishes", "0.05"]
     subprocess.run(make, check=True)
-    done = run("fit", str(log), "--no-compare", "--classes", "3", "-o", str(model))
+    done = typed("fit", str(log), "--no-compare", "--classes", "3", "-o", str(model))
     assert done.returncode == 0, done.stderr
     assert "lines skipped" in done.stdout
-    checked = run("check", str(model), "--json")
+    checked = typed("check", str(model), "--json")
     assert checked.returncode == 0, checked.stderr
     assert len(json.loads(checked.stdout)["classes"]) == 3
     # The result, too, is a model to every command.
     result = tmp_path / "result.json"
-    assert run("fit", str(log), "--no-compare", "--classes", "3", "-o", str(result)).returncode == 0
-    again = run("check", str(result), "--json")
+    assert typed("fit", str(log), "--no-compare", "--classes", "3", "-o", str(result)).returncode == 0
+    again = typed("check", str(result), "--json")
     assert json.loads(again.stdout) == json.loads(checked.stdout) | {"seconds": json.loads(again.stdout)["seconds"]}
-    shown = run("fit", str(log), "--no-compare", "--json")
+    shown = typed("fit", str(log), "--no-compare", "--json")
     found = json.loads(shown.stdout)
     assert found["modelled"] is None
     assert sum(found["skipped"].values()) + found["jobs"] == 4000
 
 
 def test_bad_requests(tmp_path: Path) -> None:
-    done = run("fit", str(tmp_path / "none.swf"))
+    done = typed("fit", str(tmp_path / "none.swf"))
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     log = tmp_path / "log.csv"
@@ -51,18 +44,16 @@ def test_bad_requests(tmp_path: Path) -> None:
         (["fit", str(log), "--servers", "4"], "too few"),
         (["fit", str(log), "--servers", "4", "-o", str(tmp_path / "nowhere" / "model.toml")], "does not exist"),
     ):
-        done = run(*line)
+        done = typed(*line)
         assert done.returncode == 2
         assert said in done.stderr
 
 
-def test_the_first_line_says_whether_it_passed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_first_line_says_whether_it_passed(tmp_path: Path) -> None:
     """A month of jobs is enough for a test; three hours are not."""
 
     def shown(*line: str) -> str:
-        with contextlib.suppress(SystemExit):
-            main(["fit", *line])
-        return capsys.readouterr().out
+        return typed("fit", *line).stdout
 
     month, hours = (str(ROOT / "tests" / "recorded" / name) for name in ("month.csv", "log.swf"))
     text = shown(month, "--servers", "16", "--quiet", "-o", str(tmp_path / "result.json"))

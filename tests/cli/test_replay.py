@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from trace_files import csv_text, drawn, make_swf, swf_text
+from typed import typed
 
-
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "loynes", "replay", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True)
+run = partial(typed, "replay")
 
 
 @pytest.fixture(scope="module")

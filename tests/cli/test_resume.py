@@ -24,6 +24,7 @@ import pytest
 
 import loynes
 from loynes.errors import LoynesError, UsageError
+from loynes.estimators import pairs
 from loynes.execution import chunks, journal
 from loynes.execution.journal import Journal, Record
 from loynes.questions.answering import sampling
@@ -59,6 +60,7 @@ def records_of(monkeypatch: pytest.MonkeyPatch, run: Callable[[], Any]) -> int:
     return records[0]
 
 
+@pytest.mark.usefixtures("means_only")
 @pytest.mark.parametrize("method", ["sandwich", "perfect"])
 def test_a_run_killed_at_random_moments(method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Twenty times SIGKILL, a random moment after a random record; each time the run goes on to the same file."""
@@ -89,6 +91,7 @@ def test_a_run_killed_at_random_moments(method: str, tmp_path: Path, monkeypatch
     assert loynes.read_result(whole).seconds > 0
 
 
+@pytest.mark.usefixtures("means_only")
 @pytest.mark.filterwarnings("ignore:class")
 def test_a_run_with_services_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a mean has no variance, two more runs follow the first: killed in any of them, it ends in the same file."""
@@ -419,6 +422,13 @@ QUESTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any], bool]] = {
 }
 
 
+@pytest.fixture
+def _one_percentile(means_only: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of differences, too: percentiles are made of what was simulated, which is what is resumed."""
+    monkeypatch.setattr(pairs, "PERCENTILES", (90.0,))
+
+
+@pytest.mark.usefixtures("_one_percentile")
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_every_question_resumes(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stopped early, half way, late, and before the result is written: done again in parts, to the same bytes."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import venv
@@ -26,9 +27,29 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (wheel,) = folder.glob("*.whl")
     venv.create(folder / "empty", with_pip=True)
     python = folder / "empty" / PROGRAMS / "python"
-    install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"{wheel}[plot,io]"]
-    subprocess.run(install, check=True, capture_output=True)
+    # Modules are compiled when they are imported, and most never are.
+    options = ["--quiet", "--disable-pip-version-check", "--no-compile"]
+    subprocess.run([python, "-m", "pip", "install", *options, f"{wheel}[plot,io]"], check=True, capture_output=True)
     return folder
+
+
+def hand_over_kernels(installed: Path) -> None:
+    """What the tree has compiled, all but the kernels that the first command needs, is laid beside the wheel's sources.
+
+    These are the tree's, and get its times of change, by which Numba knows them; it compiles anew what another version
+    of it has compiled.
+    """
+    tree = ROOT / "src" / "loynes"
+    for source in tree.rglob("*.py"):
+        twin = installed / source.relative_to(tree)
+        assert twin.read_bytes() == source.read_bytes()
+        times = source.stat()
+        os.utime(twin, ns=(times.st_atime_ns, times.st_mtime_ns))
+    for kernel in tree.rglob("*.nb[ic]"):
+        if not kernel.name.startswith(("pile.", "sandwich.", "forward.")):
+            target = installed / kernel.relative_to(tree)
+            target.parent.mkdir(exist_ok=True)
+            shutil.copyfile(kernel, target)
 
 
 def plain(text: str) -> list[str]:
@@ -44,10 +65,11 @@ def wrote(text: str) -> str:
 
 def test_the_tutorial_line_by_line(place: Path) -> None:
     """The model saved, every command typed as it stands, every output as it is shown, and the Python: the first of them
-    compile every kernel anew, since nothing is in the wheel's cache yet. Then a built-in model, as JSON."""
+    compile their kernels anew, since these are not in the wheel's cache yet. Then a built-in model, as JSON."""
     python = str(place / "empty" / PROGRAMS / "python")
     where = subprocess.run([python, "-c", "import loynes; print(loynes.__file__)"], capture_output=True, text=True)
     assert str(place) in where.stdout  # the wheel, not the tree
+    hand_over_kernels(Path(where.stdout.strip()).parent)
     page = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
     (model,) = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
     (place / "team.toml").write_text(model)

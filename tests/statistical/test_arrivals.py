@@ -12,6 +12,8 @@ from scipy.optimize import brentq
 import loynes
 from loynes.model import Model, load
 
+pytestmark = pytest.mark.usefixtures("means_only")
+
 ONE = {"law": "exponential", "mean": 1.0}
 RATE = 0.8
 TURNS = [[-0.1, 0.1], [0.2, -0.2]]

@@ -84,6 +84,7 @@ def test_heavy_tails_have_one(law: str) -> None:
         assert words in str(found)
 
 
+@pytest.mark.usefixtures("means_only")
 def test_sessions_have_none() -> None:
     """And where there is none, answers say that they are lower bounds."""
     model = load(Path(__file__).parents[1] / "recorded" / "models" / "sessions.toml")
@@ -118,6 +119,7 @@ def test_services_too_rare_to_see_are_bounded_by_their_law(p: float, length: flo
             assert truth + found.block * (allowance - math.log1p(found.theta / rate)) < 0
 
 
+@pytest.mark.usefixtures("means_only")
 def test_rare_branches_are_waited_for() -> None:
     """A service long once in 10,000: a run that has not seen it would be sure of half the true mean wait."""
     law = {"law": "hyperexponential", "probabilities": [0.9999, 0.0001], "means": [1.0, 150.0]}
@@ -131,6 +133,7 @@ def test_rare_branches_are_waited_for() -> None:
         loynes.evaluate(model, rate=rate, samples=100, replicas=2, burn_in=64, method="forward")
 
 
+@pytest.mark.usefixtures("means_only")
 def test_never_seen_is_not_never() -> None:
     """Looks along a chain are not independent: an event that none saw may still be likelier than 1 / looks."""
     with pytest.warns(LoynesWarning, match="had not met"):
@@ -140,6 +143,7 @@ def test_never_seen_is_not_never() -> None:
     assert result.overall.exceeds[700.0].high >= 0.99 * math.exp(-7)
 
 
+@pytest.mark.usefixtures("means_only")
 def test_near_the_threshold() -> None:
     """Inside the threshold's own uncertainty the result says so; beyond it the rate is refused with the bracket."""
     bracket = loynes.stability("five-class-pareto", precision=0.001).threshold
@@ -155,6 +159,7 @@ def test_near_the_threshold() -> None:
     assert "a lower bound only" in result.warnings[1]
 
 
+@pytest.mark.usefixtures("means_only")
 def test_short_runs_from_empty_are_biased_and_the_sandwich_is_not() -> None:
     """One-or-all at load 0.9, an eighth of the built-in model: as many servers, jobs between two big ones, and time of
     a big one. From empty, a short run is far too low and does not know it."""
@@ -179,6 +184,7 @@ def test_short_runs_from_empty_are_biased_and_the_sandwich_is_not() -> None:
     assert result.certificate.distance.estimate < 0.1
 
 
+@pytest.mark.usefixtures("means_only")
 def test_the_bracket_closes() -> None:
     """Longer burn-ins: the lower end rises, the upper end falls, and both hold the exact value at every length."""
     widths = []
@@ -200,6 +206,7 @@ def three_classes(discipline: str = "fcfs") -> loynes.Model:
     return loynes.load({"servers": 4, "classes": classes, "discipline": discipline})
 
 
+@pytest.mark.usefixtures("means_only")
 def test_variances_and_losses_of_pairs_apart() -> None:
     """They do not grow with the workload, and yet the exact ones lie in their brackets however short the burn-in;
     classes have the exact variance of the wait plus that of the service."""
@@ -261,6 +268,7 @@ def test_perfect_samples_of_mm1() -> None:
     assert_holds(1 - load, loynes.estimate.proportion_of(int(np.sum(~busy)), count, SURE), 0.1)
 
 
+@pytest.mark.usefixtures("means_only")
 def test_perfect_where_backward_is_biased() -> None:
     """one-or-all at load 0.6: sub-perfect samples are too low; perfect ones are not."""
     result = loynes.evaluate("one-or-all", rate=12.268843, method="perfect", samples=600, confidence=SURE)
@@ -341,6 +349,7 @@ def test_a_mean_that_is_infinite_has_no_upper_end(tmp_path: Path) -> None:
     assert loynes.read_result(tmp_path / "result.json") == result
 
 
+@pytest.mark.usefixtures("means_only")
 @pytest.mark.filterwarnings("ignore:class")
 def test_two_needs_between_cuts() -> None:
     """Two classes on four servers: every mean of the long run as it is lies in the bracket of a short one."""

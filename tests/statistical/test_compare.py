@@ -125,9 +125,9 @@ def without_a_class() -> Case:
 
 
 @pytest.fixture(autouse=True)
-def fewer_percentiles(without_response_percentiles: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They take longer than all the rest of so small a run: of differences one is kept, of the two runs' responses,
-    of which no difference is made, none."""
+def fewer_percentiles(means_only: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They and tails take longer than all the rest of so small a run: of differences one is kept, of the two runs, of
+    which no difference is made, none."""
     monkeypatch.setattr(pairs, "PERCENTILES", (90.0,))
 
 

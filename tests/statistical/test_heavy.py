@@ -14,6 +14,8 @@ import loynes
 from mg1 import mean_wait, percentile
 from support import SURE, assert_holds, single
 
+pytestmark = pytest.mark.usefixtures("without_response_percentiles")
+
 LOGNORMAL = {"law": "lognormal", "mean": 1.0, "cv": 2.0}
 PARETO = {"law": "pareto", "shape": 3.5, "mean": 1.0}
 WEIBULL = {"law": "weibull", "shape": 0.5, "mean": 1.0}

@@ -18,6 +18,8 @@ from loynes.model import Model, load
 from loynes.stationary.backward import backward_samples
 from support import SURE, assert_holds
 
+pytestmark = pytest.mark.usefixtures("means_only")
+
 ONE = {"law": "exponential", "mean": 1.0}
 CYCLE, RATES = 20.0, (0.2, 1.3, 0.9, 0.0)
 DAY = {"process": "periodic", "cycle": CYCLE, "rates": list(RATES)}

@@ -59,6 +59,7 @@ def test_mm1(method: str) -> None:
     assert result.system.hol_loss.high == 0
 
 
+@pytest.mark.usefixtures("means_only")
 @pytest.mark.parametrize(("servers", "load"), [(2, 0.8), (10, 0.9), (50, 0.9), (200, 0.95)])
 def test_mmc(servers: int, load: float) -> None:
     # With many servers and needs of 1 the majorant is loose and its burn-in long: the largest case goes from empty.
@@ -72,6 +73,7 @@ def test_mmc(servers: int, load: float) -> None:
     assert result.system.hol_loss.high == 0
 
 
+@pytest.mark.usefixtures("means_only")
 @pytest.mark.parametrize("law", sorted(LAWS))
 def test_mg1(law: str) -> None:
     """Pollaczek and Khinchine: mean wait = rate E[S^2] / (2 (1 - load)), for every law."""
@@ -86,6 +88,7 @@ def test_mg1(law: str) -> None:
     assert_holds(0.4, result.overall.no_wait, 0.02)
 
 
+@pytest.mark.usefixtures("means_only")
 def test_md1_busy() -> None:
     """M/D/1 at load 0.9, where the wait is long: load / (2 (1 - load)) services."""
     result = loynes.evaluate(single(LAWS["deterministic"]), rate=0.9 / 0.7, samples=6_000_000, confidence=SURE)
@@ -95,6 +98,7 @@ def test_md1_busy() -> None:
 ONE_OR_ALL = {1: 3.7523494, 2: 8.5944007, 4: 23.490975, 5: 35.586642, 7: 84.464384}
 
 
+@pytest.mark.usefixtures("means_only")
 @pytest.mark.parametrize("tenth", [1, 4, 7])
 def test_one_or_all(tenth: int) -> None:
     """The exact mean waits of 256 servers with needs 1 and 256, at low, middle and high load."""
@@ -102,6 +106,7 @@ def test_one_or_all(tenth: int) -> None:
     assert_holds(ONE_OR_ALL[tenth], result.overall.wait.mean, 0.085)
 
 
+@pytest.mark.usefixtures("means_only")
 @pytest.mark.parametrize("tenth", [2, 5])
 def test_backward_is_a_lower_bound(tenth: int) -> None:
     """Sub-perfect samples lie below or at the truth: the interval may not lie above the exact value."""

@@ -17,6 +17,8 @@ from loynes.model import Model, load
 from loynes.threshold.controls import Mix
 from loynes.threshold.piles import Piles
 
+pytestmark = pytest.mark.usefixtures("means_only")
+
 
 def model_of(units: dict[str, int], *classes: tuple[dict[str, int], float, float]) -> Model:
     """Classes as (need, probability, mean service), exponential."""

@@ -18,7 +18,6 @@ from scipy.stats import binom
 
 import loynes
 from loynes.estimate import Estimate, student
-from loynes.estimators import chains
 from loynes.execution.context import Context
 from loynes.model import Model, load
 from loynes.questions.answering import levers
@@ -151,13 +150,7 @@ def test_a_probability_has_differences() -> None:
     assert any("differences stand for derivatives" in text for text in result.remarks)
 
 
-@pytest.fixture
-def _no_percentiles(without_response_percentiles: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They take longer than all the rest of so small a run, and no mean asks for them."""
-    monkeypatch.setattr(chains._Waits, "_wait_percentiles", lambda *_: [Estimate.exact(0.0)] * 4)
-
-
-@pytest.mark.usefixtures("_no_percentiles")
+@pytest.mark.usefixtures("means_only")
 def test_coverage() -> None:
     """How often intervals hold the truth, how wide they are for how far estimates scatter, where their mean lies."""
     repetitions, confidence, replicas, false_alarm = 200, 0.9, 32, 1e-6

@@ -1,17 +1,14 @@
 // Just enough of CUDA to run our kernels on a CPU, for tests on machines without a GPU: a warp is 32 coroutines of one
 // thread that take turns, and pass the turn on at every warp-wide operation: when it comes back, all are there. Warps and
-// blocks run one after the other, as ours never wait for one another.
+// blocks run one after the other, as ours never wait for one another. The C++ library's large headers are left out: to
+// read them takes longer than to compile a kernel.
 #pragma once
-#include <algorithm>
-#include <atomic>
-#include <cmath>
-#include <cstring>
-#include <functional>
-#include <memory>
-#include <tuple>
+#include <math.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <string.h>
 #include <ucontext.h>
 #include <utility>
-#include <vector>
 
 #define __device__
 #define __global__
@@ -21,8 +18,8 @@
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
 
-using std::max;
-using std::min;
+template <class T> constexpr const T &max(const T &x, const T &y) { return x < y ? y : x; }
+template <class T> constexpr const T &min(const T &x, const T &y) { return y < x ? y : x; }
 
 struct Place {
     unsigned x;
@@ -37,7 +34,7 @@ inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return
 template <class To, class From> To same_bits(From value) {
     static_assert(sizeof(To) == sizeof(From));
     To out;
-    std::memcpy(&out, &value, sizeof out);
+    memcpy(&out, &value, sizeof out);
     return out;
 }
 inline float __int_as_float(int x) { return same_bits<float>(x); }
@@ -49,74 +46,85 @@ inline int __double2loint(double x) { return (int)__double_as_longlong(x); }
 inline double __hiloint2double(int high, int low) {
     return __longlong_as_double((long long)high << 32 | (unsigned)low);
 }
-inline double __fma_rn(double x, double y, double z) { return std::fma(x, y, z); }
-inline float __fmaf_rn(float x, float y, float z) { return std::fma(x, y, z); }
-template <class N> N atomicAdd(N *at, N more) { return std::atomic_ref<N>(*at).fetch_add(more); }
+inline double __fma_rn(double x, double y, double z) { return fma(x, y, z); }
+inline float __fmaf_rn(float x, float y, float z) { return fmaf(x, y, z); }
+template <class N> N atomicAdd(N *at, N more) {
+    N old, sum;
+    __atomic_load(at, &old, __ATOMIC_RELAXED);
+    do sum = old + more;
+    while (!__atomic_compare_exchange(at, &old, &sum, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    return old;
+}
 
-// The lanes of a warp, and what they show one another.
+// What a thread is to do: a kernel with its arguments.
+struct Body {
+    void (*call)(const void *);
+    const void *with;
+    void operator()() const { call(with); }
+};
+
+// The lanes of a warp, and what they show one another. A lane is entered by its context once; from then on the turn is
+// passed on by jumps, since every change of context asks the operating system for the signals' mask.
 struct Warp {
-    static constexpr std::size_t STACK = 1 << 18;
+    static constexpr size_t STACK = 1 << 18;
     ucontext_t home, lanes[32];
-    std::vector<char> stacks = std::vector<char>(32 * STACK);
-    const std::function<void()> *body = nullptr;
+    jmp_buf stopped[32];
+    char *stacks = new char[32 * STACK];
+    Body body{};
     unsigned first = 0, left = 0, turn = 0;
-    bool done[32];
+    bool entered[32], done[32];
     alignas(8) char shown[32][8];
+
+    ~Warp() { delete[] stacks; }
 
     static void lane();
 
     // Let the next lane that is not done go on; the last one to be done goes home.
-    void pass_on(ucontext_t *own) {
-        if (left == 0) {
-            swapcontext(own, &home);
-            return;
-        }
+    void pass_on() {
+        if (left == 0) setcontext(&home);
         do turn = (turn + 1) % 32;
         while (done[turn]);
-        if (&lanes[turn] == own) return;
         threadIdx.x = first + turn;
-        swapcontext(own, &lanes[turn]);
+        if (entered[turn]) _longjmp(stopped[turn], 1);
+        entered[turn] = true;
+        setcontext(&lanes[turn]);
     }
 
-    void meet() {
-        const unsigned own = turn;
-        pass_on(&lanes[own]);
-        threadIdx.x = first + own;
+    __attribute__((noinline)) void meet() {
+        if (left > 1 && _setjmp(stopped[turn]) == 0) pass_on();
     }
 
-    void run(unsigned first_thread, const std::function<void()> &what) {
+    void run(unsigned first_thread, const Body &what) {
         first = first_thread;
-        body = &what;
+        body = what;
         left = 32;
         for (unsigned i = 0; i < 32; ++i) {
-            done[i] = false;
+            entered[i] = done[i] = false;
             getcontext(&lanes[i]);
-            lanes[i].uc_stack.ss_sp = stacks.data() + i * STACK;
+            lanes[i].uc_stack.ss_sp = stacks + i * STACK;
             lanes[i].uc_stack.ss_size = STACK;
-            lanes[i].uc_link = &home;
             makecontext(&lanes[i], lane, 0);
         }
         turn = 0;
         threadIdx.x = first;
+        entered[0] = true;
         swapcontext(&home, &lanes[0]);
     }
 };
 inline thread_local Warp *warp = nullptr;
 
 inline void Warp::lane() {
-    Warp *const own = warp;
-    (*own->body)();
-    const unsigned mine = own->turn;
-    own->done[mine] = true;
-    --own->left;
-    own->pass_on(&own->lanes[mine]);
+    warp->body();
+    warp->done[warp->turn] = true;
+    --warp->left;
+    warp->pass_on();
 }
 
 template <class T> T shown_by(T value, unsigned lane) {
-    std::memcpy(warp->shown[threadIdx.x & 31], &value, sizeof value);
+    memcpy(warp->shown[threadIdx.x & 31], &value, sizeof value);
     warp->meet();
     T out;
-    std::memcpy(&out, warp->shown[lane & 31], sizeof out);
+    memcpy(&out, warp->shown[lane & 31], sizeof out);
     warp->meet();
     return out;
 }
@@ -140,11 +148,11 @@ inline int __ffs(unsigned x) { return __builtin_ffs((int)x); }
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __clz(unsigned x) { return x ? __builtin_clz(x) : 32; }
 template <class Join> unsigned joined(unsigned value, Join join) {
-    std::memcpy(warp->shown[threadIdx.x & 31], &value, sizeof value);
+    memcpy(warp->shown[threadIdx.x & 31], &value, sizeof value);
     warp->meet();
     unsigned all = 0, other;
     for (int lane = 0; lane < 32; ++lane) {
-        std::memcpy(&other, warp->shown[lane], sizeof other);
+        memcpy(&other, warp->shown[lane], sizeof other);
         all = join(all, other);
     }
     warp->meet();
@@ -158,7 +166,7 @@ inline int __reduce_add_sync(unsigned, int value) {
 }
 inline unsigned __ballot_sync(unsigned, bool here) {
     unsigned char bit = here;
-    std::memcpy(warp->shown[threadIdx.x & 31], &bit, 1);
+    memcpy(warp->shown[threadIdx.x & 31], &bit, 1);
     warp->meet();
     unsigned all = 0;
     for (int lane = 0; lane < 32; ++lane) all |= (unsigned)(warp->shown[lane][0] != 0) << lane;
@@ -179,15 +187,14 @@ inline unsigned __match_any_sync(unsigned, int value) {
 inline bool __all_sync(unsigned mask, bool here) { return __ballot_sync(mask, here) == 0xFFFFFFFFu; }
 inline bool __any_sync(unsigned mask, bool here) { return __ballot_sync(mask, here) != 0; }
 
-inline void emulate(unsigned blocks, unsigned threads, bool by_warp, const std::function<void()> &body) {
-    auto lanes = by_warp ? std::make_unique<Warp>() : nullptr;
-    warp = lanes.get();
+inline void emulate(unsigned blocks, unsigned threads, bool by_warp, const Body &body) {
+    warp = by_warp ? new Warp : nullptr;
     blockDim.x = threads;
     for (unsigned block = 0; block < blocks; ++block) {
         blockIdx.x = block;
         for (unsigned first = 0; first < threads; first += 32) {
             if (by_warp) {
-                lanes->run(first, body);
+                warp->run(first, body);
                 continue;
             }
             for (unsigned lane = 0; lane < 32; ++lane) {
@@ -196,13 +203,15 @@ inline void emulate(unsigned blocks, unsigned threads, bool by_warp, const std::
             }
         }
     }
+    delete warp;
     warp = nullptr;
 }
 
-template <class... A, std::size_t... I>
+template <class... A, size_t... I>
 void launch_with(void (*kernel)(A...), unsigned blocks, unsigned threads, bool by_warp, void **arguments,
                  std::index_sequence<I...>) {
-    emulate(blocks, threads, by_warp, [&] { kernel(*(A *)arguments[I]...); });
+    const auto call = [&] { kernel(*(A *)arguments[I]...); };
+    emulate(blocks, threads, by_warp, {[](const void *with) { (*(decltype(call) *)with)(); }, &call});
 }
 template <class... A>
 void launch(void (*kernel)(A...), unsigned blocks, unsigned threads, bool by_warp, void **arguments) {
