@@ -178,7 +178,10 @@ JOBS = st.lists(
     max_size=14,
 )
 AWAY = st.lists(
-    st.tuples(st.integers(0, 15), st.integers(1, 12), st.integers(1, 3), st.integers(0, 1), st.sampled_from([True] * 4 + [False])),
+    st.tuples(
+        st.integers(0, 15), st.integers(1, 12), st.integers(1, 3), st.integers(0, 1),
+        st.sampled_from([True] * 4 + [False]),
+    ),
     min_size=1,
     max_size=3,
 )  # fmt: skip
@@ -205,8 +208,10 @@ def test_pools_in_continuous_time(name: str) -> None:
     for seed in range(6):
         rng = np.random.default_rng(seed)
         arrival, _, service, guess = some_jobs(rng, 1, 60, False)
-        away = [(since, since + float(rng.uniform(2, 9)), np.array([n]), True) for since, n in ((3.0, 2), (8.5, 3), (11.0, 1))]
-        check_pool(name, np.array([8]), np.stack([arrival, service, guess], axis=1), rng.integers(1, 9, (60, 1)), away, seed % 4)  # fmt: skip
+        begins = ((3.0, 2), (8.5, 3), (11.0, 1))
+        away = [(since, since + float(rng.uniform(2, 9)), np.array([n]), True) for since, n in begins]
+        rows, need = np.stack([arrival, service, guess], axis=1), rng.integers(1, 9, (60, 1))
+        check_pool(name, np.array([8]), rows, need, away, seed % 4)
 
 
 class KnowingNodes(NodeCluster):
@@ -241,7 +246,8 @@ def test_nodes(name: str, seed: int, kinds: int, whole: bool) -> None:
     arrival, job_class, service, guess = some_jobs(rng, 4, count, whole)
     away: list[Away] = []
     for node in rng.permutation(len(layout.capacity))[: rng.integers(1, 3)].tolist():
-        since, length = (rng.integers(0, 15), rng.integers(1, 12)) if whole else (rng.uniform(0, 15), rng.uniform(1, 12))
+        drawn = rng.integers if whole else rng.uniform
+        since, length = drawn(0, 15), drawn(1, 12)
         away.append((float(since), float(since + length), (node,), True))
     option = int(rng.integers(0, 4))
     times, _ = run_classes(

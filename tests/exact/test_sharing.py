@@ -298,7 +298,7 @@ def test_policies_that_know_no_priorities(name: str) -> None:
             lambda one=one: loynes.compare(one, policies=("fcfs", name), load=0.5),
             lambda one=one: loynes.advise(one, policies=(name,), load=0.5),
         ):
-            with pytest.raises(UsageError, match=f"policy '{name}': it chooses by needs alone, and knows no priorities"):
+            with pytest.raises(UsageError, match=f"'{name}': it chooses by needs alone, and knows no priorities"):
                 ask()
     equal = model | {"classes": [one | {"priority": 3} for one in classes]}
     assert loynes.simulate(equal, policy=name, load=0.5, jobs=1000).jobs

@@ -98,7 +98,7 @@ def expect_anew(floor: Floor) -> None:
 
 
 def _hit(floor: Floor, kind: int, lost: int, announced: bool, rng: np.random.Generator) -> Ints:
-    """Slots of the jobs that run on at least one of so many servers of a kind: random ones, or first those that idle."""
+    """Slots of the jobs that run on at least one of so many servers of a kind: random ones, or idle ones first."""
     slots = floor.jobs["heap"][: floor.counts[RUNNING]]
     # Running jobs side by side over all servers of the kind, idle ones last.
     ends = np.cumsum(floor.need[slots, kind])

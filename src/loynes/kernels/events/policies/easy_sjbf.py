@@ -21,7 +21,16 @@ from loynes.kernels.events.reservation import (
 )
 from loynes.kernels.events.seeking import may_start_from, prepare_line
 from loynes.kernels.events.uncounted import uncounted
-from loynes.kernels.events.view import any_idle, believed_time, came_before, first_in_line, fits, higher, next_in_line, now
+from loynes.kernels.events.view import (
+    any_idle,
+    believed_time,
+    came_before,
+    first_in_line,
+    fits,
+    higher,
+    next_in_line,
+    now,
+)
 
 
 @policy(
@@ -60,8 +69,8 @@ def easy_sjbf(floor, option):
 
 @uncounted
 def _next(floor, slot, last, tried, reserved):
-    """The job that is to be tried after the last one, by priority, believed run time and order of arrival, of those that
-    fit, from one in line on. Whoever does not fit now does not either once another one has started, so that nobody is
+    """The job that is to be tried after the last one, by priority, believed run time and order of arrival, of those
+    that fit, from one in line on. Whoever does not fit now does not either once another one has started, so that nobody is
     left out."""
     best, least = NOBODY, np.inf
     slot = may_start_from(floor.blocks, floor, slot, reserved, least)

@@ -1,8 +1,8 @@
 """Smash (Olliaro, Ajmone Marsan, Balsamo and Marin): the largest that fits of the first few in line.
 
 Of the first `window` jobs in line, those that fit at once: the one that needs most servers starts, of equals the first.
-Where there are priorities, it is one of those with the highest. The window then holds the next in line, too. A window of one is first come, first served; one that holds the whole line
-is most servers first.
+Where there are priorities, it is one of those with the highest. The window then holds the next in line, too. A window
+of one is first come, first served; one that holds the whole line is most servers first.
 """
 
 from loynes.kernels.events.floor import NOBODY, start
