@@ -70,8 +70,8 @@ def easy_sjbf(floor, option):
 @uncounted
 def _next(floor, slot, last, tried, reserved):
     """The job that is to be tried after the last one, by priority, believed run time and order of arrival, of those
-    that fit, from one in line on. Whoever does not fit now does not either once another one has started, so that nobody is
-    left out."""
+    that fit, from one in line on. Whoever does not fit now does not either once another one has started, so that nobody
+    is left out."""
     best, least = NOBODY, np.inf
     slot = may_start_from(floor.blocks, floor, slot, reserved, least)
     while slot != NOBODY and (best == NOBODY or higher(floor, best, slot) <= 0):
