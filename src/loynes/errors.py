@@ -26,6 +26,13 @@ class ModelError(LoynesError):
         return tuple(map(str, self.args))
 
 
+class RecordError(ModelError, ValueError):
+    """A part of a model that was built in Python, such as a `JobClass`, is not right; `__cause__` is pydantic's error.
+
+    A ValueError, so that pydantic knows it where it is raised within the validation of something larger.
+    """
+
+
 class TraceError(LoynesError):
     """A recorded workload, or (strictly) a line of it, cannot be read; the message names the line and what is right."""
 

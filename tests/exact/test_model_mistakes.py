@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import copy
 import json
+import pickle
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,11 @@ import tomli_w
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
+import loynes
 from loynes.errors import ModelError
-from loynes.model import Model, builtin_names, builtin_text, load
+from loynes.model import JobClass, Model, builtin_names, builtin_text, load
 from loynes.model.lines import Lines, json_lines, toml_lines
 from loynes.model.units import WRITTEN
 from loynes.model.yaml_files import read_yaml
@@ -180,14 +183,82 @@ def test_a_flood_is_cut(tmp_path: Path) -> None:
     assert found[-1] == "mine.toml: and 60 more"
 
 
-def test_python_says_all_of_it_too() -> None:
-    """A model that is made in Python lists what does not fit in one error."""
-    with pytest.raises(
-        ValueError, match=r"need = 7: must be at most servers = 4; classes: probabilities must sum to 1"
-    ):
-        Model.model_validate(
-            {"servers": 4, "classes": [{"need": 7, "probability": 0.5, "service": {"law": "exponential", "mean": 1}}]}
-        )
+JOB: dict[str, Any] = {"need": 1, "probability": 1, "service": {"law": "exponential", "mean": 1}}
+NODES: dict[str, Any] = {"nodes": [{"count": 2, "has": {"cpu": 4}}], "classes": [JOB | {"need": {"cpu": 4}}]}
+
+
+@pytest.mark.parametrize(
+    ("record", "data", "said"),
+    [
+        (JobClass, JOB | {"tasks": 0}, ["tasks = 0: must be greater than or equal to 1"]),
+        (JobClass, JOB | {"tasks": 0, "priority": -4}, ["tasks = 0: must be greater than or equal to 1", "priority = -4: must be greater than or equal to 0"]),
+        (JobClass, {"need": 1}, ["service: is missing"]),
+        (JobClass, JOB | {"sevrice": 3}, ["sevrice: is not a known key; did you mean `service`, which is there, too?"]),
+        (JobClass, JOB | {"mean": 3}, ["mean: is not a known key; it belongs in the service: service = { law = ..., mean = ... }"]),
+        (JobClass, JOB | {"service": {"law": "expo", "mean": 1}}, ["service.law = 'expo': must be one of exponential, "]),
+        (JobClass, JOB | {"service": {"law": "exponential", "mean": -1}}, ["service.mean = -1: must be greater than 0"]),
+        (JobClass, JOB | {"service": 3}, ["service: must be a table"]),
+        (loynes.Exponential, {"mean": -1}, ["mean = -1: must be greater than 0"]),
+        (loynes.Exponential, {"mean": 1, "rate": 2}, ["give mean or rate, not both"]),
+        (loynes.Hyperexponential, {"probabilities": [0.5, 0.4], "means": [1, 2]}, ["probabilities must sum to 1, they sum to 0.9"]),
+        (Model, {"servers": 0, "classes": [JOB]}, ["servers = 0: must be greater than or equal to 1"]),
+        (Model, {"servers": 4, "classes": []}, ["classes: must have at least one entry"]),
+        (Model, {"servers": 4, "classes": [JOB | {"need": 7, "probability": 0.5}]}, ["classes[0].need = 7: must be at most servers = 4", "classes: probabilities must sum to 1, they sum to 0.5"]),
+        (Model, {"servers": 4, "classes": [JobClass(**JOB), 3]}, ["classes[1]: must be a table"]),
+        (Model, {"servers": 4, "classes": [JOB | {"tasks": 2}]}, ["classes[0].tasks: is for a model with [[nodes]], which this one has none of"]),
+        (Model, {"servers": 4, "classes": [JOB], "scenario": [{"from": 3}]}, ["scenario[0]: changes nothing: say rate_factor "]),
+        (Model, NODES | {"classes": [JOB | {"need": {"cpu": 5}}]}, ["classes[0].need.cpu = 5: a task runs on one node, and no node has more than 4"]),
+        (Model, NODES | {"classes": [JOB | {"need": {"cpu": 1}, "partition": "night"}]}, ["classes[0].partition: no [[nodes]] are of a partition 'night'"]),
+        (Model, NODES | {"nodes": [{"count": 0, "has": {"cpu": 4}}]}, ["nodes[0].count = 0: must be greater than or equal to 1"]),
+        (Model, NODES | {"quotas": [{"classes": ["need-cpu 4"], "limit": {"cpu": 3}}]}, ["quotas[0]."]),
+        (Model, "servers = 4", ["must be a table"]),
+    ],
+)  # fmt: skip
+def test_records_in_python(record: Any, data: Any, said: list[str]) -> None:
+    """Made or validated, one by one or within each other: a line a mistake, as of a file, and pydantic's own beneath.
+
+    As a ValueError it may be raised within the validation of something larger, and it travels between processes.
+    """
+    ways = [lambda: record.model_validate(data), lambda: record(**data)]
+    for way in ways[: 1 if isinstance(data, str) else 2]:
+        with pytest.raises(ModelError) as error:
+            way()
+        lines = [line.removeprefix(f"{record.__name__}: ") for line in error.value.lines]
+        assert len(lines) == len(said), lines
+        assert all(line.startswith(one) for line, one in zip(lines, said, strict=True)), lines
+        assert isinstance(error.value, ValueError)
+        assert isinstance(error.value.__cause__, ValidationError)
+        assert pickle.loads(pickle.dumps(error.value)).lines == error.value.lines
+
+
+def test_records_stay_as_they_are() -> None:
+    model = Model(servers=4, classes=[JobClass(**JOB)])
+    assert pickle.loads(pickle.dumps(model)) == model
+    assert model.model_copy(update={"name": "other"}).name == "other"
+    with pytest.raises(ModelError, match=r"^Model: name: cannot be changed; model_copy\(update={'name': \.\.\.}\)"):
+        model.name = "other"  # type: ignore[misc]
+    with pytest.raises(ModelError, match=r"^Model: invalid JSON"):
+        Model.model_validate_json("{")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("classes[0].need.cpu=5", "need.cpu = 5: a task runs on one node, and no node has more than 4"),
+        ("classes[0].tasks=0", "tasks = 0: must be greater than or equal to 1"),
+        ("classes[0].priority=-1", "priority = -1: must be greater than or equal to 0"),
+        ("classes[0].partition=night", "partition: no [[nodes]] are of a partition 'night'"),
+        ("nodes[0].count=0", "count = 0: must be greater than or equal to 1"),
+        ('quotas=[{classes=["a"],limit={cpu=3}}]', "quotas[0].limit.cpu = 3: a job of class 'a' needs 4"),
+    ],
+)  # fmt: skip
+def test_set_in_passing(change: str, said: str) -> None:
+    model = NODES | {"classes": [NODES["classes"][0] | {"name": "a"}]}
+    with pytest.raises(ModelError) as error:
+        loynes.load(model, [change])
+    (line,) = error.value.lines
+    assert f"with --set {change}" in line
+    assert said in line
 
 
 JUNK: list[Any] = [

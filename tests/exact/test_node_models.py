@@ -232,7 +232,6 @@ def test_mistakes(text: str, said: str, tmp_path: Path) -> None:
     [
         ('tasks = 2\n', "tasks: is for a model with [[nodes]], which this one has none of"),
         ('partition = "fast"\n', "partition: is for a model with [[nodes]], which this one has none of"),
-        ('\n[[scenario]]\nfrom = 1\nuntil = 2\nlost = 2\nannounced = true\n', "scenario[0].announced: is for nodes; a pool does not say which of it will be away"),
         ("priority = -2\n", "priority = -2: must be greater than or equal to 0"),
         ('\n[[quotas]]\nclasses = ["a"]\nlimit = 1\n', "quotas[0].limit = 1: a job of class 'a' needs 2"),
         ('\n[[scenario]]\nfrom = 1\nnodes = 2\n', "scenario[0].nodes: is for a model with [[nodes]]; here servers are `lost`"),

@@ -150,6 +150,9 @@ class NodeCluster(Cluster):
     def may_hold(self, i: int) -> bool:
         return True
 
+    def priority(self, i: int) -> int:
+        return 0
+
     def fits(self, i: int) -> bool:
         return self.nodes_for(i, self.free_units()) is not None
 
@@ -172,7 +175,7 @@ def easy_on_nodes(cluster: NodeCluster, option: int, shortest_first: bool = Fals
         return np.inf
 
     head, *others = cluster.line or [-1]
-    for i in sorted(others, key=cluster.guess) if shortest_first else others:
+    for i in sorted(others, key=lambda i: (-cluster.priority(i), cluster.guess(i))) if shortest_first else others:
         if cluster.fits(i):
             before = shadow(head)
             cluster.start(i)
@@ -190,7 +193,8 @@ def conservative_on_nodes(cluster: NodeCluster, option: int) -> None:
     def earliest(i: int) -> tuple[float, list[int]]:
         others = {j: time for j, time in (cluster.running | cluster.reserved).items() if j != i}
         ends = {j: time + cluster.guess(j) for j, time in others.items()}
-        times = sorted({t for t in (*others.values(), *ends.values()) if t > cluster.now} | {cluster.now})
+        returns = [time for _, time, _ in cluster.windows if time < np.inf]
+        times = sorted({t for t in (*others.values(), *ends.values(), *returns) if t > cluster.now} | {cluster.now})
         for begin in times:
             least = cluster.layout.capacity.copy()
             for time in [t for t in times if t == begin or begin < t < begin + cluster.guess(i)]:
@@ -215,7 +219,7 @@ def conservative_on_nodes(cluster: NodeCluster, option: int) -> None:
             begin, nodes = earliest(i)
             if begin < cluster.reserved.get(i, np.inf):
                 cluster.reserved[i], cluster.planned[i] = begin, nodes
-        if cluster.reserved[i] <= cluster.now:
+        if cluster.reserved[i] <= cluster.now and not cluster.away & {*cluster.planned[i]}:
             del cluster.reserved[i]
             cluster.start_on(i, cluster.planned.pop(i))
         else:

@@ -10,12 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_nodes import BOOK_ON_NODES, NodeCluster, layout_of, random_layout, some_jobs
+from test_policies_by_the_book import again, best
 
+import loynes
 from loynes.errors import UsageError
 from loynes.estimate import Estimate, mean_of
 from loynes.kernels.events.engine import run_classes
 from loynes.kernels.events.layout import NEVER, RESTART, RESUME, Layout, Rules
 from loynes.kernels.events.policies import policies
+from loynes.kernels.events.policies.easy_sjbf import easy_sjbf
+from loynes.kernels.events.policies.least_servers_first import least_servers_first
+from loynes.kernels.events.policies.most_servers_first import most_servers_first
+from loynes.kernels.events.policies.register import _made
+from loynes.kernels.events.policies.shortest_first import shortest_first
+from loynes.kernels.events.policies.smash import smash
 from loynes.questions.answering.advising import orders_for
 from support import SURE, assert_holds
 
@@ -128,6 +136,42 @@ def with_preemption(rule: Callable[..., None]) -> Callable[..., None]:
     return schedule
 
 
+def led(key: Callable[[RuledCluster, int], float], window: bool = False) -> Callable[..., None]:
+    """Whoever fits of the highest priority, of these the one with the smallest key."""
+    return again(
+        lambda c, option: best(c, c.line[: option if window else None], lambda i: (-c.priority(i), key(c, i)))  # type: ignore[arg-type, return-value, attr-defined]
+    )
+
+
+def smallest(cluster: RuledCluster, option: int) -> int | None:
+    first = min(cluster.line, key=lambda i: (-cluster.priority(i), cluster.size(i)), default=None)
+    return first if first is not None and cluster.fits(first) else None
+
+
+def any_of_five(floor, option):
+    """One loop to compile for five policies: which of them, and its own number."""
+    which, number = option % 5, option // 5
+    if which == 0:
+        easy_sjbf(floor, number)
+    elif which == 1:
+        most_servers_first(floor, number)
+    elif which == 2:
+        least_servers_first(floor, number)
+    elif which == 3:
+        shortest_first(floor, number)
+    else:
+        smash(floor, number)
+
+
+LED: list[Callable[..., None]] = [
+    BOOK_ON_NODES["easy-sjbf"],
+    led(lambda c, i: -c.size(i)),
+    again(smallest),  # type: ignore[arg-type]
+    led(lambda c, i: c.guess(i)),
+    led(lambda c, i: -c.size(i), window=True),
+]
+
+
 def random_rules(rng: np.random.Generator, layout: Layout, preemption: int) -> Rules:
     """Four classes, three holders of which two may share a cohort, none below any need of its own."""
     demand, kinds = layout.tasks[:, None] * layout.task_need, layout.capacity.shape[1]
@@ -169,6 +213,23 @@ def test_other_policies_by_the_book(name: str) -> None:
     rng = np.random.default_rng(3)
     for line in range(8):
         check_by_the_book(name, rng, 1 + line % 2, line % 4 < 2, NEVER if name != "fcfs" else line % 3)
+
+
+def test_priorities_lead() -> None:
+    """They go before what a policy chooses by: needs, believed times, a window of the line. In a pool, with quotas."""
+    rng, policy = np.random.default_rng(6), _made("any-of-five", any_of_five, by_class=True, promises=True, seeks=True)
+    for line in range(60):
+        layout = random_layout(rng, 1 + line % 2, 4)
+        demand = layout.tasks[:, None] * layout.task_need
+        pool = layout_of(layout.capacity.sum(axis=0, keepdims=True), [1] * 4, demand)
+        rules = random_rules(rng, pool, NEVER)
+        arrival, job_class, service, guess = some_jobs(rng, 4, 30, line % 4 < 2)
+        given = (pool.capacity[0], arrival, job_class, demand, service, guess, policy)
+        which, window = line % len(LED), 1 + line % 3
+        times, _ = run_classes(*given, which + len(LED) * window, None, None, rules)
+        jobs = list(zip(arrival, demand[job_class], service.tolist(), guess.tolist(), strict=True))
+        ends = RuledCluster(rules, pool, job_class, jobs).run(LED[which], window, 30)
+        np.testing.assert_allclose(arrival + times[:, 1], ends, rtol=0, atol=1e-9)
 
 
 def mean_times(servers: int, rates: list[float], means: list[float], preemption: int, column: int) -> list[Estimate]:
@@ -220,3 +281,25 @@ def test_policies_that_cannot_have_rules() -> None:
     assert not {"server-filling", "divisor-filling"} & {one.policy for one in orders_for((), {}, 1.0, 1, restarts=True)}
     with pytest.raises(UsageError, match="go on where they were"):
         orders_for(("divisor-filling",), {}, 1.0, 1, restarts=True)
+
+
+@pytest.mark.parametrize("name", ["quick-swap", "msr", "msr-backfill"])
+def test_policies_that_know_no_priorities(name: str) -> None:
+    """The same line wherever they are asked for; where all classes have one priority there is nothing to know."""
+    service = {"law": "exponential", "mean": 1}
+    classes = [{"need": n, "probability": 0.5, "priority": n, "service": service} for n in (1, 2)]
+    model = {"servers": 4, "classes": classes}
+    on_nodes = {"nodes": [{"count": 2, "has": {"cpu": 2}}], "classes": [one | {"need": {"cpu": 1}} for one in classes]}
+    for one in (model, on_nodes):
+        options = {"policy": name, "load": 0.5, "jobs": 1000}
+        for ask in (
+            lambda one=one, options=options: loynes.simulate(one, **options),
+            lambda one=one: loynes.evaluate(one, rate=0.5, policy=name),
+            lambda one=one: loynes.compare(one, policies=("fcfs", name), load=0.5),
+            lambda one=one: loynes.advise(one, policies=(name,), load=0.5),
+        ):
+            with pytest.raises(UsageError, match=f"'{name}': it chooses by needs alone, and knows no priorities"):
+                ask()
+    equal = model | {"classes": [one | {"priority": 3} for one in classes]}
+    assert loynes.simulate(equal, policy=name, load=0.5, jobs=1000).jobs
+    assert name not in {one.policy for one in orders_for((), {}, 1.0, 1, priorities=True)}

@@ -12,10 +12,12 @@ from pydantic import (
     ConfigDict,
     Field,
     Strict,
+    ValidationError,
     ValidationInfo,
     WithJsonSchema,
 )
 
+from loynes.errors import RecordError
 from loynes.model.units import rate_in, time_in
 
 # Squares of times, and sums of them, must stay finite numbers.
@@ -83,12 +85,56 @@ class Record(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
+    def __init__(self, /, **data: Any) -> None:
+        """As pydantic does; what is wrong is said as of a file, a line a mistake (RecordError)."""
+        try:
+            super().__init__(**data)
+        except ValidationError as error:
+            raise _in_words(type(self), data, error) from error
+
+    # Else pydantic would call it for records within records, too, and lose their places.
+    vars(__init__)["__pydantic_base_init__"] = True
+
+    def __setattr__(self, name: str, value: object) -> None:
+        try:
+            super().__setattr__(name, value)
+        except ValidationError as error:
+            what = f"{type(self).__name__}: {name}: cannot be changed"
+            raise RecordError(f"{what}; model_copy(update={{{name!r}: ...}}) makes another") from error
+
+    @classmethod
+    def read(cls, data: object, context: dict[str, Any] | None = None) -> Self:
+        """Validate plain data, with pydantic's own error, for those who say themselves what is wrong."""
+        return super().model_validate(data, context=context)
+
+    @classmethod
+    def model_validate(cls, obj: Any, **options: Any) -> Self:
+        """As pydantic does, with a RecordError."""
+        try:
+            return super().model_validate(obj, **options)
+        except ValidationError as error:
+            raise _in_words(cls, obj, error) from error
+
+    @classmethod
+    def model_validate_json(cls, json_data: str | bytes | bytearray, **options: Any) -> Self:
+        """The same of JSON."""
+        try:
+            return super().model_validate_json(json_data, **options)
+        except ValidationError as error:
+            raise _in_words(cls, {}, error) from error
+
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """A copy with other values; what was derived from the old ones, and kept, is derived again."""
         copied = super().model_copy(update=dict(update or {}), deep=deep)
         for name in [name for name in vars(copied) if name not in type(self).model_fields]:
             del vars(copied)[name]
         return copied
+
+
+def _in_words(record: type[Record], data: object, error: ValidationError) -> RecordError:
+    from loynes.model.problems import texts_of
+
+    return RecordError(*(f"{record.__name__}: {text}" for text in texts_of(record, data, error)))
 
 
 def check_sum_to_one(what: str, values: tuple[float, ...]) -> None:

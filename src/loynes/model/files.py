@@ -68,7 +68,7 @@ def load(source: str | Path | Mapping[str, Any] | Model, changes: Iterable[str] 
     applied = [_apply(given.document, change) for change in changes]
 
     def validate(document: dict[str, Any]) -> Model:
-        return Model.model_validate(document, context={"folder": given.folder, "time_unit": _time_unit(document)})
+        return Model.read(document, context={"folder": given.folder, "time_unit": _time_unit(document)})
 
     try:
         return validate(given.document)

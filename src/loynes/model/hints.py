@@ -99,18 +99,18 @@ class Hint(NamedTuple):
 LISTED: dict[str, type[Record]] = {"classes": JobClass, "scenario": Change, "nodes": Nodes, "quotas": Quota}
 
 
-def record_at(parts: Place) -> type[Record] | None:
-    """The record at this place, as pydantic writes places: with the names of laws and processes in them."""
+def record_at(parts: Place, root: type[Record] = Model) -> type[Record] | None:
+    """The record at this place of another, as pydantic writes places: with names of laws and processes in them."""
     if not parts:
-        return Model
+        return root
     if len(parts) > 1 and isinstance(parts[-1], int):
         return LISTED.get(str(parts[-2]))
     return LAWS.get(str(parts[-1])) or _processes().get(str(parts[-1]))
 
 
-def hint_for(key: str, parts: Place, table: Mapping[str, Any]) -> Hint:
-    """What an unknown key of the table at this place may have meant."""
-    record = record_at(parts)
+def hint_for(key: str, parts: Place, table: Mapping[str, Any], root: type[Record] = Model) -> Hint:
+    """What an unknown key of the table at this place of a record may have meant."""
+    record = record_at(parts, root)
     if record is None:
         return Hint("")
     known = keys_of(record)

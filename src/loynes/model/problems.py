@@ -17,7 +17,8 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from loynes.model.fields import BY_RESOURCE, NUMBER, SHARE
+from loynes.model.cluster import Model
+from loynes.model.fields import BY_RESOURCE, NUMBER, SHARE, Record
 from loynes.model.hints import hint_for, meant_by, name_meant
 from loynes.model.lines import Lines, Place
 from loynes.model.misfits import Misfits
@@ -146,6 +147,13 @@ def problems_of(
     return list(found.values())
 
 
+def texts_of(record: type[Record], data: object, error: ValidationError) -> list[str]:
+    """What is wrong with the data of one record, a line a mistake, each beginning with its place there."""
+    document = data if isinstance(data, dict) else {}
+    found = _without_echoes([one for each in _errors(error) for one in _problems(each, document, record)])
+    return list(dict.fromkeys(one.text for one in found))
+
+
 def _errors(error: ValidationError) -> list[ErrorDetails]:
     errors = error.errors(include_url=False)
     # A list whose entries are all wrong is reported a second time, as empty.
@@ -186,7 +194,7 @@ def _put_right(draft: Draft, problems: list[Problem]) -> bool:
     return all(possible)
 
 
-def _problems(error: ErrorDetails, document: dict[str, Any]) -> list[Problem]:
+def _problems(error: ErrorDetails, document: dict[str, Any], record: type[Record] = Model) -> list[Problem]:
     """What pydantic complains of, in our words."""
     place, value = _place(error), error["input"]
     context, path = error.get("ctx", {}), path_text(place)
@@ -195,7 +203,7 @@ def _problems(error: ErrorDetails, document: dict[str, Any]) -> list[Problem]:
             return [Problem(place, f"{path}: is missing", kind="missing")]
         case "extra_forbidden":
             table = _at(document, place[:-1])
-            hint = hint_for(str(place[-1]), error["loc"][:-1], table if isinstance(table, dict) else {})
+            hint = hint_for(str(place[-1]), error["loc"][:-1], table if isinstance(table, dict) else {}, record)
             kind = "unusable" if hint.another else "unknown"
             return [Problem(place, f"{path}: is not a known key{hint.words}", kind=kind, renamed=hint.key)]
         case "union_tag_invalid":
@@ -214,7 +222,7 @@ def _problems(error: ErrorDetails, document: dict[str, Any]) -> list[Problem]:
             message = str(context["error"])
             kind = "" if place else "inconsistent"
             return [Problem(place or _place_of(message), f"{path}: {message}" if path else message, kind=kind)]
-    return [Problem(place, f"{path}{_described(error, path)}")]
+    return [Problem(place, f"{path}{_described(error, path)}" if path else _described(error, path).lstrip(": "))]
 
 
 def _described(error: ErrorDetails, path: str) -> str:
@@ -228,6 +236,8 @@ def _described(error: ErrorDetails, path: str) -> str:
             return ": must be a table"
         case "string_pattern_mismatch" if path.endswith(".lost"):
             return f" = {value!r}: must be a number of servers, or a share such as '10%'"
+        case "json_invalid":
+            return f": {error['msg'].lower().replace('json', 'JSON', 1)}"
         case "finite_number":
             return f" = {value}: must be finite"
     message = error["msg"].removeprefix("Input should be ").removeprefix("a valid ").replace("tuple", "a list")

@@ -43,8 +43,9 @@ class Change(Record):
     Servers that are `drained` go as soon as their job has ended; those that `failed` go at once, are chosen at random,
     and the jobs on them start from the beginning, in their old place in line.
 
-    Of a model with [[nodes]], whole `nodes` are lost: a number, numbers by the entries' names, or by `lost` a share. An
-    `announced` loss is known beforehand: a job that is believed to run into it waits, where it would need what is lost.
+    An `announced` loss is known beforehand: a job that is believed to run into it waits, where it would need what is
+    lost. Of a model with [[nodes]], whole `nodes` are lost: a number, numbers by the entries' names, or by `lost` a
+    share.
     """
 
     name: Annotated[str, Strict(), Field(min_length=1)] | None = None
@@ -122,8 +123,6 @@ def check_scenario(model: Model) -> None:
         where = f"scenario[{place}].lost"
         if change.nodes is not None:
             raise ValueError(f"scenario[{place}].nodes: is for a model with [[nodes]]; here servers are `lost`")
-        if change.announced:
-            raise ValueError(f"scenario[{place}].announced: is for nodes; a pool does not say which of it will be away")
         if isinstance(change.lost, dict):
             unknown = [kind for kind in change.lost if kind not in kinds]
             if unknown:

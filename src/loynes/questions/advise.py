@@ -88,7 +88,7 @@ class Advise(Question):
         asked, target = asked_of(self.slo, names, model.time_unit), self._target()
         orders = orders_for(
             self.policies, numbers_of(self), self.inflation, len(model.kinds), quotas=bool(model.quotas),
-            restarts=model.preemption == "restart",
+            restarts=model.preemption == "restart", priorities=len({c.priority for c in model.classes}) > 1,
         )  # fmt: skip
         check_length(f"jobs {self.jobs:g}", float(len(orders)) * self.jobs * self.replicas, self.replicas)
         remarks = {order.policy: check_order(model, order) for order in orders}

@@ -215,8 +215,9 @@ def run_classes(
     if policy.prepare is not None:
         given = policy.given(recorded_mix(units, arrival, job_class, demand, service, option))
     floor = floor_for(policy, np.asarray(units, np.int64), demand, layout, rules)
-    if any(change.announced for change in lost):
-        floor = with_announced(floor, policy, Changes(of_servers=lost), layout)
+    changes = Changes(of_servers=lost)
+    if changes.is_announced:
+        floor = with_announced(floor, policy, changes)
     # One more job, at the end of time, lets all others end.
     arrivals: Any = Arrivals(
         np.append(arrival, np.inf),

@@ -16,6 +16,7 @@ from loynes.errors import UsageError
 from loynes.kernels.events.believed import expect_end, expect_no_end, new_ends
 from loynes.kernels.events.blocks import leave_seat, new_blocks, take_seat
 from loynes.kernels.events.layout import Layout, Rules
+from loynes.kernels.events.maintenance import expect_no_use, expect_use, more_until
 from loynes.kernels.events.nodes import more_slots, new_nodes
 from loynes.kernels.events.placing import displace, place
 from loynes.kernels.events.promise import forget_promise, new_promise, note_stop, try_all_again
@@ -87,6 +88,7 @@ class Floor(NamedTuple):
     promise: Any  # Promise, or the empty tuple where no reservation of the head of the line is kept
     ends: Any  # Ends, or the empty tuple where believed ends are not kept in order
     blocks: Any  # Blocks, or the empty tuple where the line is only walked along
+    maintenance: Any  # Maintenance, or the empty tuple where no losses of a pool are announced
 
 
 def new_floor(
@@ -123,7 +125,7 @@ def new_floor(
         jobs, need, units.copy(), units.copy(), counts, alike, np.array([0.0, np.inf]), times, room, extreme,
         new_nodes(layout, capacity, planned), new_sharing(rules), new_promise(len(units)) if promising else (),
         new_ends(jobs, 0) if promising or layout is not None else (),
-        new_blocks(capacity, len(units)) if seeking and rules is None and layout is None else (),
+        new_blocks(capacity, len(units)) if seeking and rules is None and layout is None else (), (),
     )  # fmt: skip
 
 
@@ -140,7 +142,10 @@ def larger(floor: Floor) -> Floor:
     wide.jobs["spare"][:capacity] = np.arange(2 * capacity - 1, capacity - 1, -1)
     wide.jobs["spare"][capacity : capacity + spare] = floor.jobs["spare"][:spare]
     wide.counts[SPARE] = capacity + spare
-    wide = wide._replace(nodes=more_slots(floor.nodes, 2 * capacity, planned), sharing=floor.sharing)
+    wide = wide._replace(
+        nodes=more_slots(floor.nodes, 2 * capacity, planned), sharing=floor.sharing,
+        maintenance=more_until(floor.maintenance, 2 * capacity),
+    )  # fmt: skip
     return with_kept(wide, floor)
 
 
@@ -278,6 +283,7 @@ def run_where_placed(floor, slot):
     floor.counts[RUNNING] = size + 1
     _rise(floor, slot, floor.jobs[slot].end, size)
     expect_end(floor.ends, floor, slot, size)
+    expect_use(floor.maintenance, floor, slot)
 
 
 @inlined
@@ -291,6 +297,7 @@ def start(floor, slot):
 def stop(floor, slot):
     """Take a job off its servers; what it has had is not lost."""
     note_stop(floor.promise, floor, slot)
+    expect_no_use(floor.maintenance, floor, slot, 1)
     displace(floor.nodes, floor, slot)
     hold(floor.sharing, floor, slot, -1)
     for k in range(floor.free.size):

@@ -241,8 +241,11 @@ def _events(schedule: Any, keeps_place: bool, timetable: bool, wakes: bool, pred
 
 
 @uncounted
-def lose_servers(floor, lost, hit, in_line):
-    """So many servers of every kind are gone, or back where below 0; the jobs in these slots are interrupted."""
+def lose_servers(floor, lost, hit, in_line, foreseen):
+    """So many servers of every kind are gone, or back where below 0; the jobs in these slots are interrupted.
+
+    What was foreseen is in timetables.
+    """
     for i in range(hit.size):
         slot = hit[i]
         if floor.jobs[slot].number == NOBODY:
@@ -254,7 +257,8 @@ def lose_servers(floor, lost, hit, in_line):
         floor.units[k] -= lost[k]
         floor.free[k] -= lost[k]
     floor.counts[WOKEN] = 1
-    floor.counts[SURPRISED] = CHANGED
+    if not foreseen or hit.size > 0:
+        floor.counts[SURPRISED] = CHANGED
     forget_promise(floor.promise)
 
 

@@ -30,6 +30,7 @@ class Nodes(NamedTuple):
     held: Ints  # [node, kind], what tasks have
     idle: Ints  # [kind], all that is free
     away: Ints  # [node], 0 if it is there; else it takes no tasks
+    foreseen: Ints  # [node], how many of the losses by which it is away were announced
     main: Ints  # [class], the kind by which nodes are compared
     ordered: Ints  # [kind], 1 for dominant kinds, unless nodes are compared by their indices
     grain: Ints  # [kind], the greatest common divisor of all units there are and that tasks need
@@ -85,7 +86,8 @@ def new_nodes(layout: Layout | None, slots: int, planned: bool = False) -> Any:
     links[-1] = NONE
     counts = np.zeros(COUNTS, np.int64)
     nodes = Nodes(
-        layout, capacity.copy(), np.zeros_like(capacity), capacity.sum(axis=0), np.zeros(count, np.int64), main,
+        layout, capacity.copy(), np.zeros_like(capacity), capacity.sum(axis=0), np.zeros(count, np.int64),
+        np.zeros(count, np.int64), main,
         ordered, grain, np.cumsum(most) - most, np.zeros((rows, words), np.uint64), np.zeros(rows, np.int64),
         np.zeros((kinds, int(most.max()) // 64 + 1), np.uint64), np.zeros((-(-count // BLOCK), kinds), np.int64),
         np.zeros(len(need), np.int64), np.full(len(need), NONE), counts, np.full(slots, NONE), links,

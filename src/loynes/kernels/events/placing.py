@@ -20,6 +20,7 @@ from typing import Any
 
 from loynes.kernels.cpu.variants import chosen_by_type
 from loynes.kernels.events.layout import FIRST_FIT, SPREAD
+from loynes.kernels.events.maintenance import expect_no_use, is_announced, leaves_enough
 from loynes.kernels.events.node_order import NONE, bound, enter_order, first_node, leave_order, next_node, node_at
 from loynes.kernels.events.nodes import MOVES, RELEASES, UNUSED, Nodes
 from loynes.kernels.events.uncounted import inlined, uncounted
@@ -54,7 +55,7 @@ def _enough_pooled(nodes, floor, slot):
     enough = True
     for kind in range(floor.free.size):
         enough &= floor.need[slot, kind] <= max(floor.free[kind], 0)
-    return enough
+    return enough and leaves_enough(floor.maintenance, floor, slot)
 
 
 @can_place.variant(Nodes)
@@ -63,6 +64,21 @@ def _enough_on_nodes(nodes, floor, slot):
     c = floor.jobs[slot].job_class
     refused = nodes.refused[c] == nodes.counts[RELEASES]
     return not refused and has_room(nodes, c, floor.clock[0], floor.jobs[slot].guess)
+
+
+@_chosen
+def losses_are_known(nodes, floor):
+    """Whether some were announced: then it depends on how long a job takes, too, whether it fits."""
+
+
+@losses_are_known.variant(type(None))
+def _of_servers(nodes, floor):
+    return is_announced(floor.maintenance)
+
+
+@losses_are_known.variant(Nodes)
+def _of_nodes(nodes, floor):
+    return nodes.windows.shape[1] > 0
 
 
 @_chosen
@@ -122,8 +138,8 @@ def lend(nodes, floor, slot, sign):
 
 
 @lend.variant(type(None))
-def _lend_nothing(nodes, floor, slot, sign):
-    pass
+def _lend_servers(nodes, floor, slot, sign):
+    expect_no_use(floor.maintenance, floor, slot, sign)
 
 
 @lend.variant(Nodes)

@@ -41,8 +41,10 @@ def _list_free_servers(nodes, floor):
 def _list_free_nodes(nodes, floor):
     kinds = floor.free.size
     for node in range(nodes.away.size):
+        expected = nodes.away[node] <= nodes.foreseen[node]
         for k in range(kinds):
-            floor.room[0, node * kinds + k] = nodes.free[node, k]
+            free = nodes.layout.capacity[node, k] - nodes.held[node, k] if expected else 0
+            floor.room[0, node * kinds + k] = free
 
 
 @_chosen
@@ -61,7 +63,7 @@ def _add_on_nodes(nodes, floor, slot, step, sign):
     kinds, c, piece = floor.free.size, floor.jobs[slot].job_class, nodes.piece[slot]
     while piece != NONE:
         node = nodes.piece_node[piece]
-        if nodes.away[node] == 0:
+        if nodes.away[node] <= nodes.foreseen[node]:
             for k in range(kinds):
                 units = nodes.piece_tasks[piece] * nodes.layout.task_need[c, k]
                 floor.room[step, node * kinds + k] += sign * units

@@ -17,6 +17,7 @@ from loynes.arrays import Array, Ints
 from loynes.inputs.philox import STREAM_BELIEF, short_uniform, words
 from loynes.kernels.events.believed import expect_later_end
 from loynes.kernels.events.floor import NOBODY, RUNNING, SURPRISED
+from loynes.kernels.events.maintenance import expect_no_use, expect_use
 from loynes.kernels.events.promise import forget_promise
 from loynes.kernels.events.timetable import CHANGED
 from loynes.kernels.events.uncounted import uncounted
@@ -128,7 +129,9 @@ def correct(floor, arrivals):
             elif arrivals.correction == BY_STEPS and times < _MORE.size:
                 longer = arrivals.first[number] + _MORE[times]
             arrivals.corrected[number] = times + 1
+            expect_no_use(floor.maintenance, floor, slot, 1)
             floor.jobs[slot].guess = min(longer, limit)
+            expect_use(floor.maintenance, floor, slot)
             floor.counts[SURPRISED] = CHANGED
             expect_later_end(floor.ends, floor, slot, floor.counts[RUNNING])
             forget_promise(floor.promise)

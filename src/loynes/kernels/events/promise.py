@@ -17,6 +17,7 @@ import numpy as np
 
 from loynes.arrays import Array, Ints
 from loynes.kernels.cpu.variants import chosen_by_type
+from loynes.kernels.events.maintenance import is_announced
 from loynes.kernels.events.node_order import NONE
 from loynes.kernels.events.nodes import BEFORE, ROOM, Nodes
 from loynes.kernels.events.placing import tasks_in
@@ -116,12 +117,12 @@ def _sooner_on_servers(nodes, floor, head):
     enough = True
     for k in range(floor.free.size):
         enough &= floor.promise.before[k] >= 0
-    return enough
+    # Around announced maintenance more time is not always better.
+    return enough or is_announced(floor.maintenance)
 
 
 @sooner.variant(Nodes)
 def _sooner_on_nodes(nodes, floor, head):
-    # Around announced maintenance more time is not always better.
     return nodes.windows.shape[1] > 0 or nodes.counts[BEFORE] >= nodes.layout.tasks[floor.jobs[head].job_class]
 
 
@@ -153,8 +154,8 @@ def change_expected(nodes, slot, c, of_head, when, sign):
     units = nodes.expected[when - ROOM]
     while piece != NONE:
         node = nodes.piece_node[piece]
-        # What runs on a node that is away does not count, unless it is known when that comes back.
-        if nodes.away[node] == 0 or nodes.windows.shape[1] > 0:
+        # What runs on a node that is away does not count, unless it was announced.
+        if nodes.away[node] <= nodes.foreseen[node]:
             nodes.counts[when] -= tasks_in(nodes, units, node, of_head, begin, end)
             for k in range(nodes.idle.size):
                 units[node, k] += sign * nodes.piece_tasks[piece] * nodes.layout.task_need[c, k]

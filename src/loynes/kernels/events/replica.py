@@ -12,7 +12,7 @@ from loynes.errors import UsageError
 from loynes.inputs.arrivals import POISSON, start_places
 from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.kernels.engine import whole_blocks
-from loynes.kernels.events.changes import Changes, apply
+from loynes.kernels.events.changes import Changes, announce_losses, apply
 from loynes.kernels.events.floor import SPARE, WOKEN, Floor, larger, new_floor
 from loynes.kernels.events.histograms import Gathered, Histograms
 from loynes.kernels.events.history import put_running_in_line, run_history
@@ -31,8 +31,8 @@ CHUNK = 1 << 14
 CAPACITY = 1 << 10
 # Jobs that may arrive until the last that is observed has ended, as a multiple of those that are.
 AFTERWARDS = 4
-# What is said of a policy that stops jobs itself, where the model wants those to begin anew.
-GOES_ON = "jobs that it stops go on where they were, so preemption must be 'never' or 'resume'"
+# Steps of a timetable that there always is room for, beside those of jobs.
+MOST_ANNOUNCED = CAPACITY
 # The number of a job that is not known yet.
 UNKNOWN = 2**62
 
@@ -59,10 +59,9 @@ def floor_for(
     capacity: int | None = None,
 ) -> Floor:
     """An empty floor with what a policy needs, for jobs of classes that need `demand`: [class, kind]."""
-    if rules is not None and policy.keeps_place and (np.asarray(rules.holder) >= 0).any():
-        raise UsageError(f"policy {policy.name!r}: it stops jobs by itself, and knows no quotas")
-    if rules is not None and policy.keeps_place and rules.preemption == RESTART:
-        raise UsageError(f"policy {policy.name!r}: {GOES_ON}")
+    if rules is not None:
+        quotas, priorities = bool((np.asarray(rules.holder) >= 0).any()), len(np.unique(rules.priority)) > 1
+        _check(policy.refuses(quotas=quotas, restarts=rules.preemption == RESTART, priorities=priorities))
     size = demand.sum(axis=1)
     extreme = demand[[size.argmin(), size.argmax()]] if len(demand) else None
     classes = len(demand) if policy.by_class else 0
@@ -70,12 +69,18 @@ def floor_for(
     return new_floor(slots, units, classes, policy.timetable, extreme, layout, rules, policy.promises, policy.seeks)
 
 
-def with_announced(floor: Floor, policy: Policy, changes: Changes, layout: Layout | None) -> Floor:
-    """The floor, on which it is known beforehand when nodes will be away."""
-    if layout is None:
-        raise UsageError("maintenance can be announced of nodes only: say which of [[nodes]] will be away")
-    if policy.timetable:
-        raise UsageError(f"policy {policy.name!r}: it does not plan around announced maintenance")
+def _check(refusal: str) -> None:
+    if refusal:
+        raise UsageError(refusal)
+
+
+def with_announced(floor: Floor, policy: Policy, changes: Changes) -> Floor:
+    """The floor, on which it is known beforehand when servers, or nodes, will be away."""
+    _check(policy.refuses(announced=True))
+    if sum(change.announced for change in changes.of_servers) > MOST_ANNOUNCED:
+        raise UsageError(f"scenario: more than {MOST_ANNOUNCED} announced losses and returns are too many")
+    if floor.nodes == ():
+        return announce_losses(floor, changes)
     return floor._replace(nodes=announce(floor.nodes, changes.announced))
 
 
@@ -132,8 +137,6 @@ class Replica:
         self._floor = floor_for(
             events.policy, np.asarray(table.units, np.int64), self._demand, events.layout, events.rules
         )
-        if any(change.announced for change in events.changes.of_servers):
-            self._floor = with_announced(self._floor, events.policy, events.changes, events.layout)
         while len(self._floor.jobs) <= 2 * table.servers:
             self._floor = larger(self._floor)
         self._arrivals = ArrivalSource(events, replica)
@@ -149,6 +152,8 @@ class Replica:
             if events.policy.keeps_place:
                 put_running_in_line(self._floor)
             self._floor.counts[WOKEN] = 1  # the policy is another from now on
+        if events.changes.is_announced:
+            self._floor = with_announced(self._floor, events.policy, events.changes)
         self._observations = new_observations(
             len(table.need), kinds, events.unit, 0, events.layout is not None, events.shortest
         )

@@ -15,6 +15,7 @@ import numpy as np
 from loynes.kernels.cpu.variants import chosen_by_type
 from loynes.kernels.events.ends import drop_first, enter
 from loynes.kernels.events.floor import NOBODY, RUNNING, TAIL, leave_line, run_where_placed, start
+from loynes.kernels.events.maintenance import Maintenance, enough_later, leaves_enough_beside
 from loynes.kernels.events.node_order import NONE, first_node, next_node, node_at
 from loynes.kernels.events.nodes import BEFORE, MOVES, ROOM, Nodes
 from loynes.kernels.events.placing import put_on_nodes, take_off_nodes, tasks_in
@@ -101,7 +102,22 @@ def start_before(nodes, floor, slot):
 
 @look_ahead.variant(type(None))
 def _look_ahead_on_servers(nodes, floor, head):
+    return find_start(floor.maintenance, floor, head)
+
+
+@_chosen
+def find_start(maintenance, floor, head):
+    """The same in a pool, of which some servers may be announced to be lost."""
+
+
+@find_start.variant(type(None))
+def _find_in_constant_pool(maintenance, floor, head):
     return find_servers(floor, head)
+
+
+@find_start.variant(Maintenance)
+def _find_in_changing_pool(maintenance, floor, head):
+    return find_servers_around(maintenance, floor, head)
 
 
 @uncounted
@@ -132,9 +148,36 @@ def find_servers(floor, head):
     return reserved
 
 
+@uncounted
+def find_servers_around(maintenance, floor, head):
+    """The head can also start when servers come back, and must have its own until its believed end."""
+    kinds, spare, running, i = floor.free.size, floor.promise.spare, floor.counts[RUNNING], maintenance.happened[0]
+    for k in range(kinds):
+        spare[k] = floor.free[k] - floor.need[head, k]
+    size = list_ends(floor, running)
+    while size > 0 or i < maintenance.time.size:
+        time = floor.jobs[0].believed if size > 0 else np.inf
+        time = max(min(time, maintenance.time[i]) if i < maintenance.time.size else time, floor.clock[0])
+        while size > 0 and floor.jobs[0].believed <= time:
+            slot, size = next_to_end(floor, size, running)
+            for k in range(kinds):
+                spare[k] += floor.need[slot, k]
+        while i < maintenance.time.size and maintenance.time[i] <= time:
+            for k in range(kinds):
+                spare[k] -= maintenance.lost[i, k]
+            i += 1
+        enough = enough_later(maintenance, floor, head, head, time, time + floor.jobs[head].guess)
+        for k in range(kinds):
+            enough &= spare[k] >= 0
+        if enough:
+            return time
+    return np.inf
+
+
 @start_beside.variant(type(None))
 def _start_on_spare_servers(nodes, floor, head, slot):
     promise, harmless = floor.promise, leaves_quota(floor.sharing, floor, slot, head)
+    harmless &= leaves_enough_beside(floor.maintenance, floor, head, slot, promise.time[0])
     for k in range(floor.free.size):
         harmless &= floor.need[slot, k] <= max(promise.spare[k], 0)
     if harmless:
@@ -269,13 +312,10 @@ def find_around_maintenance(nodes, floor, head):
     c, length, reserved = floor.jobs[head].job_class, floor.jobs[head].guess, np.inf
     running, back, later = floor.counts[RUNNING], 0, nodes.expected[0]
     for node in range(nodes.away.size):
-        announced = 0
-        for i in range(nodes.windows.shape[1]):
-            announced += nodes.windows[node, i, 0] <= floor.clock[0] < nodes.windows[node, i, 1]
+        # A node that failed is not expected to come back.
+        expected = nodes.away[node] <= nodes.foreseen[node]
         for k in range(nodes.idle.size):
-            # A node that failed is not expected to come back.
-            capacity = nodes.layout.capacity[node, k] if nodes.away[node] <= announced else 0
-            later[node, k] = capacity - nodes.held[node, k]
+            later[node, k] = nodes.layout.capacity[node, k] - nodes.held[node, k] if expected else 0
     size = list_ends(floor, running)
     while reserved == np.inf:
         while back < nodes.returns.size and nodes.returns[back] <= floor.clock[0]:

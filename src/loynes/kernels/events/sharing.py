@@ -168,6 +168,21 @@ def _has_priority(sharing, floor, slot, other):
 
 
 @_chosen
+def above(sharing, floor, slot, other):
+    """By how many levels a job's priority is higher than another's; below 0 if it is lower."""
+
+
+@above.variant(type(None))
+def _all_are_alike(sharing, floor, slot, other):
+    return 0
+
+
+@above.variant(Sharing, PreemptiveSharing)
+def _levels_above(sharing, floor, slot, other):
+    return sharing.level[floor.jobs[other].job_class] - sharing.level[floor.jobs[slot].job_class]
+
+
+@_chosen
 def hold(sharing, floor, slot, sign):
     """A job takes its units (sign 1), or gives them back (-1)."""
 

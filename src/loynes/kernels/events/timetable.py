@@ -3,14 +3,29 @@
 It is kept in the floor between events, `counts[STEPS]` steps long; 0 is none.
 """
 
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from loynes.kernels.cpu.variants import chosen_by_type
 from loynes.kernels.events.ends import drop_first, expect_ends
 from loynes.kernels.events.floor import STEPS, SURPRISED
+from loynes.kernels.events.maintenance import Maintenance
+from loynes.kernels.events.nodes import Nodes
 from loynes.kernels.events.planning import add_to_step, list_free
 from loynes.kernels.events.uncounted import uncounted
 
 # What SURPRISED says of the last event: nothing, a job ended, one ended before its time, or servers were lost or came
 # back.
 NOT, ENDED, EARLY, CHANGED = range(4)
+# More units than any node has.
+AWAY = 1 << 40
+
+
+def _chosen(function: Any) -> Any:
+    return chosen_by_type(function, counted=False)
 
 
 @uncounted
@@ -27,6 +42,60 @@ def expect(floor):
         add_to_step(floor.nodes, floor, floor.jobs[0].ending, last, 1)
         size = drop_first(floor, size)
     floor.counts[STEPS] = last + 1
+    expect_losses(floor.nodes, floor)
+
+
+@_chosen
+def expect_losses(nodes, floor):
+    """What is announced to be lost, and to come back."""
+
+
+@expect_losses.variant(type(None))
+def _expect_servers_lost(nodes, floor):
+    lose_later(floor.maintenance, floor)
+
+
+@expect_losses.variant(Nodes)
+def _expect_nodes_away(nodes, floor):
+    if nodes.windows.shape[1] > 0:
+        be_away(nodes, floor)
+
+
+@_chosen
+def lose_later(maintenance, floor):
+    """The same of a pool."""
+
+
+@lose_later.variant(type(None))
+def _lose_nothing(maintenance, floor):
+    pass
+
+
+@lose_later.variant(Maintenance)
+def _lose_servers(maintenance, floor):
+    for i in range(maintenance.happened[0], maintenance.time.size):
+        step = _split(floor, max(maintenance.time[i], floor.clock[0]), 0)
+        while step < floor.counts[STEPS]:
+            for k in range(floor.free.size):
+                floor.room[step, k] -= maintenance.lost[i, k]
+            step += 1
+
+
+@uncounted
+def be_away(nodes, floor):
+    """Of a node that will be away there is less than nothing meanwhile."""
+    kinds = floor.free.size
+    for node in range(nodes.away.size):
+        for i in range(nodes.windows.shape[1]):
+            if nodes.windows[node, i, 1] > floor.clock[0] and nodes.windows[node, i, 0] < np.inf:
+                step = _split(floor, max(nodes.windows[node, i, 0], floor.clock[0]), 0)
+                until = nodes.windows[node, i, 1]
+                if until < np.inf:
+                    _split(floor, until, step)
+                while step < floor.counts[STEPS] and floor.times[step] < until:
+                    for k in range(kinds):
+                        floor.room[step, node * kinds + k] -= AWAY
+                    step += 1
 
 
 @uncounted

@@ -3,9 +3,9 @@
 A job is known by its slot, a number; NOBODY is the slot of no job, and none of these functions may be given it.
 """
 
-from loynes.kernels.events.floor import HEAD, LINED, MEMORY, RUNNING, TAIL
-from loynes.kernels.events.placing import can_place, idle_units, would_fit_empty
-from loynes.kernels.events.sharing import from_here, goes_before, newest_in_line, unless_held_back, within_quota
+from loynes.kernels.events.floor import HEAD, LINED, MEMORY, NOBODY, RUNNING, TAIL
+from loynes.kernels.events.placing import can_place, idle_units, losses_are_known, would_fit_empty
+from loynes.kernels.events.sharing import above, from_here, goes_before, newest_in_line, unless_held_back, within_quota
 from loynes.kernels.events.uncounted import inlined, uncounted
 
 
@@ -41,7 +41,7 @@ def classes(floor):
 
 @inlined
 def first_of_class(floor, c):
-    """The first in line of a class, or NOBODY. All of a class need the same, so the others fit only if it does."""
+    """The first in line of a class, or NOBODY. All of a class need the same."""
     return unless_held_back(floor.sharing, floor, floor.alike[c, 0])
 
 
@@ -49,6 +49,12 @@ def first_of_class(floor, c):
 def came_before(floor, slot, other):
     """Whether a job arrived before another, or has a higher priority."""
     return goes_before(floor.sharing, floor, slot, other)
+
+
+@inlined
+def higher(floor, slot, other):
+    """Above 0 where a job has a higher priority than another, below 0 where it has a lower one."""
+    return above(floor.sharing, floor, slot, other)
 
 
 @inlined
@@ -130,6 +136,23 @@ def is_largest(floor, slot):
 def fits(floor, slot):
     """Whether enough servers of every kind are free; where there are nodes, enough together for each of its tasks."""
     return within_quota(floor.sharing, floor, slot) and can_place(floor.nodes, floor, slot)
+
+
+@inlined
+def first_fitting_of_class(floor, c):
+    """The first in line of a class that fits, or NOBODY. Only where losses are announced may a later one, that is
+    believed to take less time, fit where the first does not."""
+    slot = first_of_class(floor, c)
+    if slot != NOBODY and not fits(floor, slot):
+        slot = _fitting_behind(floor, slot) if losses_are_known(floor.nodes, floor) else NOBODY
+    return slot
+
+
+@uncounted
+def _fitting_behind(floor, slot):
+    while slot != NOBODY and not fits(floor, slot):
+        slot = floor.jobs[slot].next_alike
+    return slot
 
 
 @uncounted

@@ -14,7 +14,7 @@ from loynes.execution.context import Context
 from loynes.execution.deadline import Stopped
 from loynes.kernels.events.loop import KINDS, SPAN
 from loynes.kernels.events.policies import Policy, policies
-from loynes.kernels.events.replica import GOES_ON, ReplicaRecord
+from loynes.kernels.events.replica import ReplicaRecord
 from loynes.model import Model
 from loynes.questions.answering.events import event_task, run_until
 from loynes.questions.answering.limits import spread_of_work
@@ -38,10 +38,11 @@ def orders_for(
     quotas: bool = False,
     users: bool = False,
     restarts: bool = False,
+    priorities: bool = False,
 ) -> list[Order]:
-    """The policies that are named, or all that apply where there are so many kinds of servers, and perhaps quotas or
-    jobs that begin anew when they are stopped, which policies that stop jobs themselves do not know, or limits of
-    users, which those do not know either that are computed for the mix of jobs; fcfs comes first."""
+    """The policies that are named, or all that apply where there are so many kinds of servers, and perhaps quotas,
+    priorities, or jobs that begin anew when they are stopped, which some policies do not know, or limits of users,
+    which those do not know either that are computed for the mix of jobs; fcfs comes first."""
     if given:
         named = [order_of(one, numbers, inflation, strictly=False) for one in given]
         if len({one.policy for one in named}) < len(named):
@@ -49,12 +50,14 @@ def orders_for(
         for one in named:
             if kinds > 1 and one.rule.identical_servers_only:
                 raise UsageError(f"policy {one.policy!r}: is for identical servers")
-            if quotas and one.rule.keeps_place:
-                raise UsageError(f"policy {one.policy!r}: it stops jobs by itself, and knows no quotas")
-            if restarts and one.rule.keeps_place:
-                raise UsageError(f"policy {one.policy!r}: {GOES_ON}")
+            if refusal := one.rule.refuses(quotas=quotas, restarts=restarts, priorities=priorities):
+                raise UsageError(refusal)
     else:
-        known = [one for one in policies().values() if not ((quotas or users or restarts) and one.keeps_place)]
+        known = [
+            one
+            for one in policies().values()
+            if not one.refuses(quotas=quotas or users, restarts=restarts, priorities=priorities)
+        ]
         known = [one for one in known if not (users and one.prepare is not None)]
         apply = [one for one in known if kinds == 1 or not one.identical_servers_only]
         named = [order_of(one, numbers, inflation, strictly=False) for one in apply]

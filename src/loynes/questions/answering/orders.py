@@ -98,6 +98,9 @@ def check_order(model: Model, order: Order) -> tuple[str, ...]:
         raise UsageError("events: jobs that want particular servers are not simulated event by event")
     if model.order != "fcfs":
         raise UsageError(f"discipline {model.order!r}: is the recurrence's; here the policy says who starts")
+    restarts, priorities = model.preemption == "restart", len({c.priority for c in model.classes}) > 1
+    if refusal := order.rule.refuses(quotas=bool(model.quotas), restarts=restarts, priorities=priorities):
+        raise UsageError(refusal)
     if len(model.kinds) == 1:
         return order.rule.warnings([model.demand(c)[0] for c in model.classes], model.servers)
     if order.rule.identical_servers_only:

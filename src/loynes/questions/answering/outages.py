@@ -71,7 +71,7 @@ def _outage(text: str, entry: dict[str, Any], log: Trace) -> Change:
             raise UsageError(f"outage {text!r}: {name} is for models; of a log, there are {', '.join(KEYS)}")
     entry = entry | {name: _seconds(text, entry[name], log) for name in ("from", "until") if name in entry}
     try:
-        return Change.model_validate(entry)
+        return Change.read(entry)
     except ValidationError as error:
         first = error.errors()[0]
         name = "".join(f"{part}: " for part in first["loc"][:1])
@@ -112,9 +112,8 @@ def lost_of(outages: Sequence[Change], fits: FittingJobs) -> tuple[ServerChange,
     units, largest = fits.cluster.units, fits.needs.max(axis=0).tolist()
     kinds, counts = tuple(units), tuple(units.values())
     for outage in outages:
-        if outage.nodes or outage.announced:
-            name = "nodes" if outage.nodes else "announced"
-            raise UsageError(f"outage {name}: is for a cluster of nodes; here servers are lost, lost=2 or lost=10%")
+        if outage.nodes:
+            raise UsageError("outage nodes: is for a cluster of nodes; here servers are lost, lost=2 or lost=10%")
         named = outage.lost if isinstance(outage.lost, dict) else {}
         for kind in named:
             if kind not in units:

@@ -38,11 +38,15 @@ def _in_order(losses: Iterable[tuple[Change, tuple[int, ...]]]) -> tuple[ServerC
     moves = []
     for change, lost in losses:
         if any(lost):
-            moves.append((change.since, lost, change.how == "failed"))
+            announced = bool(change.announced)
+            moves.append((change.since, lost, change.how == "failed", announced))
             if change.until is not None:
-                moves.append((change.until, tuple(-n for n in lost), False))
+                moves.append((change.until, tuple(-n for n in lost), False, announced))
     moves.sort(key=lambda one: (one[0], one[1]))  # at the same time, who comes back comes first
-    return tuple(ServerChange(*one, number) for number, one in enumerate(moves))
+    return tuple(
+        ServerChange(time, lost, at_once, number, announced=announced)
+        for number, (time, lost, at_once, announced) in enumerate(moves)
+    )
 
 
 def _of_nodes(model: Model) -> tuple[ServerChange, ...]:

@@ -1,7 +1,8 @@
 """EASY with shortest-first backfilling (Tsafrir, Etsion and Feitelson 2007, EASY-SJBF).
 
 The head of the line has the reservation of EASY, and the same jobs may pass; but they are tried by how long they are
-believed to take, the shortest first, and of equals the first in line. With predicted run times it is their EASY++.
+believed to take, the shortest first, and of equals the first in line; those with the highest priority before all
+others. With predicted run times it is their EASY++.
 """
 
 import numpy as np
@@ -20,7 +21,16 @@ from loynes.kernels.events.reservation import (
 )
 from loynes.kernels.events.seeking import may_start_from, prepare_line
 from loynes.kernels.events.uncounted import uncounted
-from loynes.kernels.events.view import any_idle, believed_time, came_before, first_in_line, fits, next_in_line, now
+from loynes.kernels.events.view import (
+    any_idle,
+    believed_time,
+    came_before,
+    first_in_line,
+    fits,
+    higher,
+    next_in_line,
+    now,
+)
 
 
 @policy(
@@ -59,14 +69,16 @@ def easy_sjbf(floor, option):
 
 @uncounted
 def _next(floor, slot, last, tried, reserved):
-    """The job that is to be tried after the last one, by believed run time and then in order of arrival, of those that
-    fit, from one in line on. Whoever does not fit now does not either once another one has started, so that nobody is
-    left out."""
+    """The job that is to be tried after the last one, by priority, believed run time and order of arrival, of those
+    that fit, from one in line on. Whoever does not fit now does not either once another one has started, so that nobody
+    is left out."""
     best, least = NOBODY, np.inf
     slot = may_start_from(floor.blocks, floor, slot, reserved, least)
-    while slot != NOBODY:
+    while slot != NOBODY and (best == NOBODY or higher(floor, best, slot) <= 0):
         takes = believed_time(floor, slot)
+        level = 0 if last == NOBODY else higher(floor, last, slot)
         later = takes > tried or (takes == tried and last != NOBODY and came_before(floor, last, slot))
+        later = level > 0 or (level == 0 and later)
         better = later and takes < least and fits(floor, slot)
         if better and (now(floor) + takes <= reserved or may_start_beside(floor.nodes, floor, slot)):
             best, least = slot, takes

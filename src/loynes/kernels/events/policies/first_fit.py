@@ -3,7 +3,7 @@
 from loynes.kernels.events.floor import NOBODY, start
 from loynes.kernels.events.policies.register import policy
 from loynes.kernels.events.uncounted import inlined
-from loynes.kernels.events.view import any_idle, came_before, classes, first_of_class, fits
+from loynes.kernels.events.view import any_idle, came_before, classes, first_fitting_of_class, first_of_class
 
 
 @inlined
@@ -12,8 +12,10 @@ def first_that_fits(floor):
     best = NOBODY
     for c in range(classes(floor)):
         slot = first_of_class(floor, c)
-        if slot != NOBODY and (best == NOBODY or came_before(floor, slot, best)) and fits(floor, slot):
-            best = slot
+        if slot != NOBODY and (best == NOBODY or came_before(floor, slot, best)):
+            slot = first_fitting_of_class(floor, c)
+            if slot != NOBODY and (best == NOBODY or came_before(floor, slot, best)):
+                best = slot
     return best
 
 

@@ -1,12 +1,13 @@
 """Most servers first: of the jobs that fit the one that needs most servers, and of equals the first.
 
+Where there are priorities, it is one of those with the highest.
 Beloglazov and Buyya 2010; Maguluri, Srikant and Ying 2012. With several kinds of servers, those of all kinds count.
 """
 
 from loynes.kernels.events.floor import NOBODY, start
 from loynes.kernels.events.policies.register import policy
 from loynes.kernels.events.uncounted import uncounted
-from loynes.kernels.events.view import came_before, classes, first_of_class, fits, needed
+from loynes.kernels.events.view import came_before, classes, first_fitting_of_class, higher, needed
 
 
 @uncounted
@@ -14,10 +15,11 @@ def _largest(floor):
     """The job in line that needs most of those that fit, and of equals the first."""
     best, most = NOBODY, 0
     for c in range(classes(floor)):
-        slot = first_of_class(floor, c)
-        if slot != NOBODY and fits(floor, slot):
-            need = needed(floor, slot)
-            if best == NOBODY or need > most or (need == most and came_before(floor, slot, best)):
+        slot = first_fitting_of_class(floor, c)
+        if slot != NOBODY:
+            need, level = needed(floor, slot), 0 if best == NOBODY else higher(floor, slot, best)
+            first = best != NOBODY and need == most and came_before(floor, slot, best)
+            if best == NOBODY or level > 0 or (level == 0 and (need > most or first)):
                 best, most = slot, need
     return best
 

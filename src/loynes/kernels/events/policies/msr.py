@@ -79,6 +79,7 @@ def turns_of(mix: Mix) -> Turns:
     rank=12,
     by_class=True,
     asks_again=True,
+    priorities=False,
     prepare=turns_of,
     option=CYCLE,
     caveat="computed for this mix, and servers idle where a class has nobody in line; another mix needs another cycle",

@@ -16,6 +16,7 @@ from loynes.kernels.events.view import any_idle
     rank=13,
     by_class=True,
     asks_again=True,
+    priorities=False,
     prepare=turns_of,
     option=CYCLE,
     caveat="computed for this mix: another mix needs another cycle; no theory covers the backfilling",

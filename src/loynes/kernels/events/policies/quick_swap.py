@@ -48,6 +48,7 @@ SEEN = 1
     rank=9,
     by_class=True,
     option=Option("threshold", default=1, help="how many servers idle before the floor is drained for a largest job"),
+    priorities=False,
     caveat="servers idle while the floor is drained for a big job",
     summary="most servers first; but once `--threshold` servers have idled, a job of the largest class waits and none "
     "of these runs, nobody starts until it fits",

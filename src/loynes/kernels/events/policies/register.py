@@ -62,6 +62,7 @@ class Policy:
     asks_again: bool = False  # it may want to be asked when nothing happens (`ask_again`), as those with a timetable do
     keeps_place: bool = False  # running jobs keep their place in line, and may be stopped
     identical_servers_only: bool = False
+    priorities: bool = True  # they go before what it chooses by; else it knows none
     prepare: Callable[[Mix], Any] | None = field(default=None, compare=False, repr=False)
     # From the needs of all classes and the number of servers to warnings: what the policy does not promise there.
     check: Callable[[list[int], int], tuple[str, ...]] | None = field(default=None, compare=False, repr=False)
@@ -86,6 +87,22 @@ class Policy:
     def given(self, mix: Mix) -> Any:
         """What `schedule` gets beside the floor."""
         return mix.option if self.prepare is None else self.prepare(mix)
+
+    def refuses(
+        self, *, quotas: bool = False, restarts: bool = False, priorities: bool = False, announced: bool = False
+    ) -> str:
+        """Why it cannot serve where there are quotas, stopped jobs begin anew, priorities differ, or losses are
+        announced; nothing if it can."""
+        reason = ""
+        if quotas and self.keeps_place:
+            reason = "it stops jobs by itself, and knows no quotas"
+        elif restarts and self.keeps_place:
+            reason = "jobs that it stops go on where they were, so preemption must be 'never' or 'resume'"
+        elif announced and self.keeps_place:
+            reason = "it may stop jobs at any time, and does not plan around announced maintenance"
+        elif priorities and not self.priorities:
+            reason = "it chooses by needs alone, and knows no priorities: leave priority out, or let all have the same"
+        return f"policy {self.name!r}: {reason}" if reason else ""
 
     def warnings(self, needs: list[int], servers: int) -> tuple[str, ...]:
         """What this policy does not promise for jobs of such needs on so many identical servers."""

@@ -1,11 +1,14 @@
-"""Shortest first: of the jobs that fit the one that is believed to take least time, and of equals the first."""
+"""Shortest first: of the jobs that fit the one that is believed to take least time, and of equals the first.
+
+Where there are priorities, it is one of those with the highest.
+"""
 
 import numpy as np
 
 from loynes.kernels.events.floor import NOBODY, start
 from loynes.kernels.events.policies.register import policy
 from loynes.kernels.events.seeking import may_start_from, prepare_line
-from loynes.kernels.events.view import any_idle, believed_time, first_in_line, fits, next_in_line
+from loynes.kernels.events.view import any_idle, believed_time, first_in_line, fits, higher, next_in_line
 
 
 @policy(
@@ -23,7 +26,7 @@ def shortest_first(floor, option):
             return
         prepare_line(floor.blocks, floor, first_in_line(floor))
         slot = may_start_from(floor.blocks, floor, first_in_line(floor), np.inf, least)
-        while slot != NOBODY:
+        while slot != NOBODY and (best == NOBODY or higher(floor, best, slot) <= 0):
             if believed_time(floor, slot) < least and fits(floor, slot):
                 best, least = slot, believed_time(floor, slot)
             slot = may_start_from(floor.blocks, floor, next_in_line(floor, slot), np.inf, least)

@@ -1,13 +1,13 @@
 """Smash (Olliaro, Ajmone Marsan, Balsamo and Marin): the largest that fits of the first few in line.
 
 Of the first `window` jobs in line, those that fit at once: the one that needs most servers starts, of equals the first.
-The window then holds the next in line, too. A window of one is first come, first served; one that holds the whole line
-is most servers first.
+Where there are priorities, it is one of those with the highest. The window then holds the next in line, too. A window
+of one is first come, first served; one that holds the whole line is most servers first.
 """
 
 from loynes.kernels.events.floor import NOBODY, start
 from loynes.kernels.events.policies.register import Option, policy
-from loynes.kernels.events.view import first_in_line, fits, needed, next_in_line
+from loynes.kernels.events.view import first_in_line, fits, higher, needed, next_in_line
 
 
 @policy(
@@ -23,6 +23,8 @@ def smash(floor, option):
         best, most, place = NOBODY, 0, 0
         slot = first_in_line(floor)
         while slot != NOBODY and place < option:
+            if best != NOBODY and higher(floor, best, slot) > 0:
+                break
             need = needed(floor, slot)
             if need > most and fits(floor, slot):
                 best, most = slot, need
