@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -74,20 +75,42 @@ def test_easy_by_hand() -> None:
     assert draws(jobs, full_limits(jobs), 4, "fcfs").starts.tolist() == [[7, 12, 12]]
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_piles_and_events_agree_to_the_last_bit(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    servers, running = 12, int(rng.integers(0, 6))
-    need = [*rng.integers(1, 3, running).tolist(), *rng.integers(1, servers + 1, 30).tolist()]
-    limit = rng.uniform(1, 40, len(need))
-    elapsed = [*(rng.random(running) * limit[:running]).tolist(), *[0.0] * 30]
-    jobs = snapshot(running, need, limit.tolist(), elapsed)
+@pytest.mark.parametrize("reach", [1.0, 60.0, 600.0, 1e5])
+@pytest.mark.parametrize("kinds", [1, 2])
+@pytest.mark.parametrize("long", [40.0, 4000.0])
+def test_piles_and_events_agree_to_the_last_bit(kinds: int, reach: float, long: float) -> None:
+    """However much of the line lies before the last edge: ends share the calendar's last cell, or its first ones, or
+    lie one to a cell. Large jobs are followed by small ones, so that lists in a cell grow into heaps. Some are equal.
+    """
+    rng = np.random.default_rng(int(reach) + kinds)
+    units, running, waiting = np.array([100, 150])[:kinds], 20, 250
+    count = running + waiting
+    need = rng.integers(1, 4, (count, kinds))
+    need[running:] *= np.where(np.arange(waiting) // 50 % 2, 1, rng.integers(1, 30, waiting))[:, None]
+    limit = np.where(rng.random(count) < 0.05, long, rng.uniform(1, 20, count))
+    limit[::3] = np.rint(limit[::3])
+    jobs = snapshot(running, need[:, 0].tolist(), limit.tolist())
+    jobs = replace(jobs, elapsed=np.where(np.arange(count) < running, rng.random(count) * limit, 0.0))
     laws = no_history(jobs)
-    piled, served = (draws(jobs, laws, servers, count=5, by_events=way) for way in (False, True))
-    assert np.array_equal(piled.starts, served.starts)
-    assert np.array_equal(piled.busy, served.busy)
-    assert np.all(np.diff(piled.starts, axis=1) >= 0)
-    assert np.all(piled.starts <= draws(jobs, full_limits(jobs), servers).starts)
+    laws.quantiles[laws.law[:1]] = np.rint(laws.quantiles[laws.law[:1]] * 4) / 4  # quarters of limits: many are equal
+    found = {}
+    for way in (False, True):
+        task = Forecast(
+            1, np.arange(5), need, units, running, laws, np.linspace(0.0, reach, 26), find_policy("fcfs"),
+            by_events=way,
+        )  # fmt: skip
+        found[way] = task.new_state()
+        CpuEngine(1).run(task, found[way], 0, 5)
+    assert np.array_equal(found[False].starts, found[True].starts)
+    assert np.array_equal(found[False].busy, found[True].busy)
+    assert np.all(np.diff(found[False].starts, axis=1) >= 0)
+
+
+def test_nobody_starts_later_than_if_all_took_their_limits() -> None:
+    rng = np.random.default_rng(3)
+    jobs = snapshot(3, [2, 3, 1, *rng.integers(1, 13, 30).tolist()], rng.uniform(1, 40, 33).tolist())
+    drawn = draws(jobs, no_history(jobs), 12, count=20).starts
+    assert np.all(drawn <= draws(jobs, full_limits(jobs), 12).starts)
 
 
 def exponential(jobs: Snapshot, means: list[float]) -> RunTimeLaws:
@@ -229,7 +252,7 @@ def test_scores() -> None:
 
 
 def test_quantiles_and_places_of_draws() -> None:
-    starts: SortedStarts = sorted_starts(np.array([[3, 0], [1, 0], [2, 0], [4, 5]], np.float32))
+    starts: SortedStarts = sorted_starts(np.array([[3, 0], [1, 0], [2, 0], [4, 5]], np.float32), np.arange(2))
     assert starts.quantile(0.5).tolist() == [2, 0]
     assert starts.quantile(0.6).tolist() == [3, 0]
     assert starts.quantile(1.0).tolist() == [4, 5]

@@ -226,7 +226,7 @@ def test_kueue(tmp_path: Path) -> None:
 
 
 def test_clocks_and_limits_that_cannot_be(tmp_path: Path) -> None:
-    rows = "id,state,need,elapsed,limit\n1,R,1,-5,100\n2,R,1,200,100\n3,R,1,,100\n4,PD,1,,-3\n"
+    rows = "id,state,need,elapsed,limit\n1,R,1,-5,100\n2,R,1,200,100\n3,R,1,,100\n4,PD,1,,-3\n5,PD,1,,1e300\n"
     found = read(rows.encode(), tmp_path)
     said = {note.id: note.text for note in found.assumed}
     assert said == {
@@ -234,8 +234,9 @@ def test_clocks_and_limits_that_cannot_be(tmp_path: Path) -> None:
         "2": "has run 200 s of 100: taken to end at once",
         "3": "elapsed time not known: taken as 0",
         "4": "limit -3: taken as 100 s, the longest here",
+        "5": "limit 1e+300: taken as 100 s, the longest here",
     }
-    assert found.elapsed.tolist() == [0, 99, 0, 0]
+    assert found.elapsed.tolist() == [0, 99, 0, 0, 0]
 
 
 @pytest.mark.parametrize(

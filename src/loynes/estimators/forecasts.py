@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -18,8 +18,9 @@ INTERVALS = (0.5, 0.8, 0.95)
 # Probabilities at which a forecast is judged.
 LEVELS = (0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975)
 PIT_BINS = 10
-# Jobs whose draws are sorted at a time: what is read of one draw then fills a cache line or two.
-TOGETHER = 32
+# Jobs and draws that are turned from rows into columns at a time: both the lines that are read and those that are
+# written stay in a cache. 64 and 512 of them took 0.3 of the time of 32 and all.
+JOBS_TOGETHER, DRAWS_TOGETHER = 64, 512
 # Earlier forecasts that recalibration wants at least, and that it looks back at.
 LEAST_EARLIER = 100
 MOST_EARLIER = 2000
@@ -68,18 +69,26 @@ class SortedStarts(NamedTuple):
         return spots
 
 
-def sorted_starts(starts: NDArray[np.float32]) -> SortedStarts:
-    """Draws as the kernels have them, [draw, job], sorted by job."""
-    values = np.empty(starts.shape[::-1], np.float32)
-
-    def part(first: int) -> None:
-        own = values[first : first + TOGETHER]
-        own[...] = starts[:, first : first + TOGETHER].T
-        own.sort(axis=1)
-
-    with ThreadPoolExecutor(cores()) as pool:  # NumPy lets go of the interpreter while it copies and sorts
-        list(pool.map(part, range(0, len(values), TOGETHER)))
+def sorted_starts(starts: NDArray[np.float32], jobs: Ints) -> SortedStarts:
+    """Of some jobs, the draws that the kernels have as [draw, job]."""
+    values = np.empty((len(jobs), len(starts)), np.float32)
+    first, last = (int(jobs[0]), int(jobs[-1])) if len(jobs) else (0, -1)
+    chosen: Ints | slice = slice(first, last + 1) if last - first + 1 == len(jobs) else jobs
+    for draw in range(0, len(starts), DRAWS_TOGETHER):
+        some = slice(draw, draw + DRAWS_TOGETHER)
+        values[:, some] = starts[some, chosen].T
+    values.sort(axis=1)
     return SortedStarts(values)
+
+
+def seen_in_groups(starts: NDArray[np.float32], jobs: Ints, see: Callable[[SortedStarts], Array]) -> Array:
+    """What is seen of the sorted draws of these jobs, ascending: one row each. Those of a few jobs are kept at a time.
+
+    `starts` is [draw, job], as the kernels have it.
+    """
+    groups = [jobs[first : first + JOBS_TOGETHER] for first in range(0, max(len(jobs), 1), JOBS_TOGETHER)]
+    with ThreadPoolExecutor(cores()) as pool:  # NumPy lets go of the interpreter while it copies and sorts
+        return np.concatenate([*pool.map(lambda group: see(sorted_starts(starts, group)), groups)])
 
 
 def _rank(level: Array, count: int) -> Ints:

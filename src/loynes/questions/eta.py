@@ -19,6 +19,7 @@ from loynes.questions.asking.options import Option, PolicyOption, texts_of, valu
 from loynes.questions.asking.question import Question
 from loynes.results.records.eta import Cluster, Eta, JobNote, Outlook, StartForecast
 from loynes.traces.snapshot import Snapshot
+from loynes.traces.times import LONGEST
 
 if TYPE_CHECKING:
     from loynes.questions.answering.eta_inputs import Inputs
@@ -141,7 +142,7 @@ class AskEta(Question):
     default_limit: Annotated[
         float | None,
         BeforeValidator(options.duration_of),
-        Field(gt=0, allow_inf_nan=False),
+        Field(gt=0, le=LONGEST),
         Option("What jobs without a limit are taken to have.", "DURATION", written="duration", unit="seconds",
                default="the longest limit there is"),
     ] = None  # fmt: skip
@@ -196,12 +197,12 @@ class AskEta(Question):
         if order.policy != "fcfs" and known.later is None:
             warnings += (f"no later arrivals are known: under {order.policy} those would delay some jobs",)
         if result.stopped:
-            warnings += (cut_short(context.deadline, f"after {result.starts.draws} of {draws} draws"),)
+            warnings += (cut_short(context.deadline, f"after {len(result.starts)} of {draws} draws"),)
         names = (snapshot.ids[i] for i in shown)
         return Eta(
             model=Cluster(self.subject, snapshot.source, snapshot.format, units, machines.details),
             policy=order.label,
-            draws=result.starts.draws,
+            draws=len(result.starts),
             now=snapshot.now if math.isfinite(snapshot.now) and self.log is None else None,
             jobs=start_forecasts(names, snapshot, result, shown, self.within, calibration),
             running=running_forecasts(snapshot, known.laws_of(snapshot, machines.kinds)),

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from loynes.arrays import Array, Ints
 from loynes.traces.ledger import Ledger
+from loynes.traces.times import LONGEST
 from loynes.traces.trace import OUT_OF_ORDER, Trace
 
-# Thirty thousand years, in seconds: no time in a log is longer, and differences keep a tenth of a millisecond.
-LONGEST = 1e12
 # The run list counts servers in 32 bits.
 LARGEST_NEED = 2**31 - 1
 LARGEST_DEMAND = 2.0**53

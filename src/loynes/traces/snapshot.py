@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from loynes.arrays import Array, Ints
 from loynes.errors import TraceError, UsageError
+from loynes.traces.times import LONGEST
 from loynes.traces.units import unit_named
 
 COMPLETING = frozenset({"completing", "cg"})
@@ -149,7 +150,7 @@ def snapshot_of(
         else:
             seen.add(job.id)
             taken.append(job)
-    limits = [job.limit for job in taken if job.limit > 0 and math.isfinite(job.limit)]
+    limits = [job.limit for job in taken if 0 < job.limit <= LONGEST]
     usual = default_limit if default_limit is not None else max(limits, default=math.nan)
     ready = [_completed(job, now, usual, assumed) for job in taken]
     if any(math.isnan(job.limit) for job in ready):
@@ -262,7 +263,7 @@ def _completed(job: SeenJob, now: float, usual: float, assumed: list[Note]) -> S
         assumed.append(Note(job.id, job.assumed))
     if state == "waiting" and _reason(job) not in FOR_SERVERS:
         assumed.append(Note(job.id, f"waits for {job.reason}, too: taken to wait for servers alone"))
-    if not (limit > 0 and math.isfinite(limit)):
+    if not 0 < limit <= LONGEST:
         said = f"limit {limit:g}" if math.isfinite(limit) else "no limit"
         limit = usual
         if math.isfinite(limit):

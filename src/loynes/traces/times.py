@@ -8,6 +8,8 @@ from functools import lru_cache
 
 # What logs write where they have nothing to say.
 NOTHING = frozenset({"", "unknown", "none", "n/a", "na", "null", "nan", "nat", "<na>", "invalid", "-/-"})
+# Thirty thousand years, in seconds: no time in a log is longer, and differences keep a tenth of a millisecond.
+LONGEST = 1e12
 _EPOCH = datetime(1970, 1, 1)
 _EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.arrays import Array, Ints
-from loynes.traces.times import duration
+from loynes.traces.times import LONGEST, duration
 
 TOO_LARGE = "needs more servers than there are"
 OUT_OF_ORDER = "submissions out of order: sorted"
@@ -83,7 +83,7 @@ class Trace:
         if limits.dtype.kind not in "iuf":
             words, place = np.unique(limits, return_inverse=True)
             limits = np.array([_seconds(str(word)) for word in words])[place]
-        requested = np.where(limits > 0, limits, np.nan).astype(np.float64)
+        requested = np.where((limits > 0) & (limits <= LONGEST), limits, np.nan).astype(np.float64)
         return None if np.isnan(requested).all() else requested
 
     @property

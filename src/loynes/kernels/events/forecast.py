@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.arrays import Array, Ints
+from loynes.kernels.cpu.calendar import Calendar, new_calendar
 from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.cpu.engine import PIECES, Piece
 from loynes.kernels.cpu.starts import draw_times, starts_in_turn
@@ -156,8 +157,7 @@ class _Room(NamedTuple):
 
     word: NDArray[np.uint64]
     times: Array
-    ends: Array
-    who: Ints
+    calendar: Calendar
     free: Ints
 
 
@@ -172,7 +172,7 @@ def _piece(task: Forecast, state: ForecastState) -> Piece:
 
     def piece(rows: slice, begin: int, end: int) -> None:
         word, free = np.empty((4, BLOCK), np.uint64), np.empty(len(task.units), np.int64)
-        room = _Room(word, np.empty(jobs), np.empty(jobs), np.empty(jobs, np.int64), free)
+        room = _Room(word, np.empty(jobs), new_calendar(jobs), free)
         if task.piled:
             starts_in_turn(
                 task.laws, task.need, task.units, task.running, np.uint64(task.seed), STREAM_FORECAST, draws[rows],

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 
 from loynes.errors import UsageError
 from loynes.model.units import seconds_of
+from loynes.traces.times import LONGEST
 
 _SHAPE = re.compile(r"(\d+)x(\d+)", re.IGNORECASE)
 MOST_PIECES = 10_000
@@ -64,6 +64,6 @@ def _limit(text: str, words: Mapping[str, str]) -> float:
         raise UsageError(f"what-if {text!r}: must say its limit: 'need=64 limit=4h'") from None
     except ValueError as error:
         raise UsageError(f"what-if {text!r}: limit: {error}") from None
-    if not 0 < limit < math.inf:
-        raise UsageError(f"what-if {text!r}: limit must be above 0")
+    if not 0 < limit <= LONGEST:
+        raise UsageError(f"what-if {text!r}: limit must be above 0, and at most {LONGEST:g} seconds")
     return limit

@@ -18,6 +18,7 @@ from loynes.estimators.forecasts import (
     Stretches,
     conformal_levels,
     scores,
+    sorted_starts,
     stretches,
 )
 from loynes.execution.context import Context
@@ -115,7 +116,7 @@ def moments(
             context=context.watched_by(part),
         )
         rows = np.array([int(name) - 1 for name in snapshot.ids[snapshot.running :]])[judged]
-        drawn = found.starts._replace(values=found.starts.values[judged])
+        drawn = sorted_starts(found.starts, judged)
         yield Moment(now, rows, start[rows] - now, drawn, found.by_limits[judged], known)
 
 

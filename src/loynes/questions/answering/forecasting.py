@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from loynes.arrays import Array, Ints
 from loynes.errors import UsageError
-from loynes.estimators.forecasts import LEVELS, SortedStarts, sorted_starts
+from loynes.estimators.forecasts import LEVELS, SortedStarts, seen_in_groups
 from loynes.execution.context import Context
 from loynes.execution.deadline import Stopped
 from loynes.kernels.events.forecast import Forecast, Later
@@ -42,7 +42,7 @@ FURTHER, NEAREST, FARTHEST = 2.0, DAY, 60 * DAY
 class Draws:
     """Starts of all waiting jobs, in seconds from now, and the busy servers at moments from now on."""
 
-    starts: SortedStarts
+    starts: NDArray[np.float32]  # [draw, job]
     by_limits: Array  # starts if every job took its whole limit
     edges: Array
     busy: Array  # [draw, edge]
@@ -114,7 +114,7 @@ def forecast(
     if pieces > 1:
         starts[:, -1] = starts[:, -pieces:].max(axis=1)
     line = _line(starts[:BAND_DRAWS], edges)
-    return Draws(sorted_starts(starts), by_limits, edges, state.busy[:done], line, horizon, stopped)
+    return Draws(starts, by_limits, edges, state.busy[:done], line, horizon, stopped)
 
 
 def _line(starts: NDArray[np.float32], edges: Array) -> Ints:
@@ -248,13 +248,19 @@ def start_forecasts(
     within: tuple[float, ...],
     calibration: Calibration | None = None,
 ) -> tuple[StartForecast, ...]:
-    """Of waiting jobs by their places in the snapshot, under these names; recalibrated where there is a calibration."""
+    """Of waiting jobs by their places in the snapshot, ascending, under these names; recalibrated where there is a
+    calibration."""
     rows = np.array(places, np.int64) - snapshot.running
-    starts = SortedStarts(draws.starts.values[rows])
-    found = starts.quantiles(LEVELS) if calibration is None else calibration.quantiles(starts)
-    columns = {name: column.tolist() for name, column in zip(QUANTILES, found.T, strict=True)}
-    shares = {f"{x:g}": starts.within(x) for x in within}
-    soon = {x: (share if calibration is None else calibration.chance(share)).tolist() for x, share in shares.items()}
+
+    def see(starts: SortedStarts) -> Array:
+        found = starts.quantiles(LEVELS) if calibration is None else calibration.quantiles(starts)
+        shares = [starts.within(x) for x in within]
+        soon = shares if calibration is None else [calibration.chance(share) for share in shares]
+        return np.column_stack([found, *soon])
+
+    seen = seen_in_groups(draws.starts, rows, see)
+    columns = {name: column.tolist() for name, column in zip(QUANTILES, seen.T, strict=False)}
+    soon = {f"{x:g}": column.tolist() for x, column in zip(within, seen.T[len(QUANTILES) :], strict=True)}
     by_limits = draws.by_limits[rows].tolist()
     return tuple(
         StartForecast(
