@@ -26,6 +26,7 @@ from loynes.questions.asking.command_line import command_line
 from loynes.questions.asking.question import Question
 from loynes.questions.evaluate import Evaluate
 from loynes.questions.stability import Stability
+from loynes.readable import readable
 from loynes.results.base import Result
 from loynes.results.records.evaluation import Evaluation
 from loynes.results.records.threshold import Threshold
@@ -123,9 +124,9 @@ def _point(load: float, result: Evaluation | None) -> dict[str, Any]:
         "load": load,
         "rate": result.rate,
         "standing": result.standing,
-        "why": result.why,
+        "why": readable(result.why),
         "burnIn": result.details.get("burn_in", 0),
-        "warnings": list(result.warnings),
+        "warnings": list(map(readable, result.warnings)),
         "command": _command(Evaluate, result),
         "rows": [_row(one) for one in waits],
         "loss": [shown(one) for one in kinds],
