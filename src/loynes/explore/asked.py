@@ -46,8 +46,8 @@ class Asking:
         self._precise = float("inf")  # the half-width of the mean wait by now, relative
 
     def events(self) -> Iterator[Event]:
-        """What the page is told, in turn."""
-        if not (yield from self._exactly()):
+        """What the page is told, in turn; the last digits of the waits come after all that somebody asked for."""
+        if not (exactly := (yield from self._exactly())):
             yield from self._sampled()
         pinned = self._state.pinned
         if pinned is not None:
@@ -62,6 +62,8 @@ class Asking:
                 rest = self._shared | {"policy": policy}
                 question = Evaluate.of(self._model, rate=self._state.rate, precision=BESIDE, **rest)
                 yield from self._told("policy", policy, question)
+        if not exactly:
+            yield from self._waits(WAITS[-1])
         if "sweep" in self._also:
             for load in LOADS:
                 question = Evaluate.of(self._model, load=load, precision=2 * BESIDE, **self._shared)
@@ -94,11 +96,15 @@ class Asking:
             yield from self._from_below()
         if not (yield from self._exact_threshold()):
             yield from self._told("threshold", "", Stability.of(model, seed=state.seed, time=LONGEST))
-        for precision in WAITS:
-            # A coarser one is asked for only where it is not there yet.
-            if self._precise > precision or (self._precise and precision == WAITS[-1]):
-                question = Evaluate.of(model, rate=state.rate, precision=precision, **self._shared)
-                yield from self._told("waits", "", question)
+        for precision in WAITS[:-1]:
+            if self._precise > precision:  # else it is there already
+                yield from self._waits(precision)
+
+    def _waits(self, precision: float) -> Iterator[Event]:
+        """Waits to a precision, unless it is known that there are none to tell."""
+        if self._precise:
+            question = Evaluate.of(self._model, rate=self._state.rate, precision=precision, **self._shared)
+            yield from self._told("waits", "", question)
 
     def _from_below(self) -> Iterator[Event]:
         """Bounds of the waits, which are true whatever the threshold turns out to be."""
