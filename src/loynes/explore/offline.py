@@ -16,6 +16,7 @@ from typing import Any
 
 from loynes._version import __version__
 from loynes.errors import UsageError
+from loynes.execution.deadline import Deadline
 from loynes.execution.progress import Progress, silent
 from loynes.explore.offline_known import Known, known_data, known_of
 from loynes.explore.offline_table import check, table_data
@@ -35,11 +36,11 @@ def check_path(path: str | Path) -> None:
     check_writable(path)
 
 
-def write(model: Model, path: str | Path, progress: Progress = silent) -> None:
-    """Write the page of a model, whole or not at all."""
+def write(model: Model, path: str | Path, progress: Progress = silent, deadline: Deadline | None = None) -> None:
+    """Write the page of a model, whole or not at all, with what is known by the deadline (three minutes from now)."""
     check_path(path)
     check(model)
-    write_text(Path(path), page(known_of(model, progress=progress)))
+    write_text(Path(path), page(known_of(model, progress=progress, deadline=deadline)))
 
 
 def page(known: Known) -> str:
@@ -70,7 +71,7 @@ def _first_rate(known: Known) -> float:
     """The model's own rate, else that of the point nearest to a load of 0.6, else about that load."""
     if known.model.rate is not None:
         return known.model.rate
-    rates = {abs(load - 0.6): result.rate for load, result in known.points.items() if result is not None}
+    rates = {abs(one.load - 0.6): one.result.rate for one in known.points if one.result is not None}
     return rates[min(rates)] if rates else 0.6 * known.threshold.threshold.estimate
 
 
