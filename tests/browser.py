@@ -125,6 +125,9 @@ class Browser:
     def go(self, address: str) -> None:
         self.call("Page.navigate", url=address)
 
+    def reload(self) -> None:
+        self.call("Page.reload")
+
     def open(self, file: Path, width: int = 1280, height: int = 900, scheme: str = "light") -> None:
         self.problems.clear()
         self.requests.clear()

@@ -35,7 +35,7 @@ return found;
 
 
 class Firefox:
-    """One page of one browser: goes to addresses, runs JavaScript, tells what went wrong.
+    """One page of one browser: goes to addresses, runs JavaScript, tells what went wrong; named as those of Browser.
 
     The protocol is Marionette: https://firefox-source-docs.mozilla.org/remote/marionette/Protocol.html
     """
@@ -52,9 +52,11 @@ class Firefox:
             env=os.environ | {"HOME": str(folder), "MOZ_CRASHREPORTER_DISABLE": "1"},
         )  # fmt: skip
         self._number, self._connection = 0, socket.socket()
+        self._problems: list[str] = []
         try:
             self._connect(profile / "MarionetteActivePort")
             self.call("WebDriver:NewSession", capabilities={})
+            self.page: str = self.call("WebDriver:GetWindowHandle")["value"]
         except BaseException:
             self.close()
             raise
@@ -104,12 +106,54 @@ class Firefox:
     def go(self, address: str) -> None:
         self.call("WebDriver:Navigate", url=address)
 
+    def reload(self) -> None:
+        self.call("WebDriver:Refresh")
+
+    def open(self, file: Path) -> None:
+        """A page by itself, once it has compared its kernel with the reference."""
+        self.problems.clear()
+        self.go(file.as_uri())
+        until = time.monotonic() + 30
+        while not self.run("document.documentElement.dataset.ready === 'yes'"):
+            assert time.monotonic() < until, f"{file.name} is not drawn: {self.problems}"
+            time.sleep(0.02)
+
+    def another_tab(self) -> str:
+        """Open another page and look at that; gives the one looked at so far, for `back_to`."""
+        before = self.page
+        self._look_at(self.call("WebDriver:NewWindow", type="tab")["handle"])
+        return before
+
+    def back_to(self, page: str) -> None:
+        """Close the page that is looked at, and look at that one again."""
+        self.call("WebDriver:CloseWindow")
+        self._look_at(page)
+
+    def _look_at(self, page: str) -> None:
+        self.call("WebDriver:SwitchToWindow", handle=page, focus=True)
+        self.page = page
+
+    def press(self, key: str) -> None:
+        strokes = [{"type": kind, "value": _KEYS[key]} for kind in ("keyDown", "keyUp")]
+        self.call("WebDriver:PerformActions", actions=[{"type": "key", "id": "keys", "actions": strokes}])
+
+    @property
+    def requests(self) -> list[str]:
+        """What the page that is looked at was made of, as it knows it itself."""
+        entries = "performance.getEntriesByType('resource').map((one) => one.name)"
+        found: list[str] = self.run(f"[location.href, ...{entries}]")
+        return found
+
     @property
     def problems(self) -> list[str]:
-        """Errors and warnings of pages since they were last asked for."""
+        """Errors and warnings of pages since the list was cleared."""
         self.call("Marionette:SetContext", value="chrome")
         try:
-            found: list[str] = self.call("WebDriver:ExecuteScript", script=_PROBLEMS, args=[])["value"]
+            self._problems += self.call("WebDriver:ExecuteScript", script=_PROBLEMS, args=[])["value"]
         finally:
             self.call("Marionette:SetContext", value="content")
-        return found
+        return self._problems
+
+
+# As WebDriver names keys.
+_KEYS = {"Enter": "\ue007", "ArrowRight": "\ue014", "ArrowLeft": "\ue012", "Escape": "\ue00c", "Tab": "\ue004"}

@@ -1,4 +1,4 @@
-"""One server and one browser for all tests that leave them as they are."""
+"""One server, one Chromium and one Firefox for all tests that leave them as they are."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from browser import CHROMIUM, Browser
-from explore.live import Page, Served
+from explore.live import Driver, Page, Served
+from firefox import FIREFOX, Firefox
 
 
 @pytest.fixture(scope="session")
@@ -27,11 +28,38 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     found.close()
 
 
+@pytest.fixture(scope="session")
+def firefox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Firefox]:
+    if FIREFOX is None:
+        pytest.skip("no firefox-esr or firefox on PATH")
+    found = Firefox(tmp_path_factory.mktemp("firefox"))
+    yield found
+    found.close()
+
+
+@pytest.fixture(params=["browser", "firefox"])
+def driver(request: pytest.FixtureRequest) -> Driver:
+    """Chromium, and in another run of the test Firefox, whose engine is another."""
+    found: Driver = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture
+def pages(served: Served, driver: Driver) -> Page:
+    """The page as it begins, in both browsers."""
+    return begun(driver, served)
+
+
 @pytest.fixture
 def page(served: Served, browser: Browser) -> Page:
-    """The page as it begins; nothing may have gone wrong on it by the end of the test."""
-    browser.problems.clear()
-    browser.requests.clear()
-    opened = Page(browser)
+    """The page as it begins, in Chromium alone: for what does not hang on the browser, or what Firefox cannot do."""
+    return begun(browser, served)
+
+
+def begun(driver: Driver, served: Served) -> Page:
+    driver.problems.clear()
+    if isinstance(driver, Browser):
+        driver.requests.clear()
+    opened = Page(driver)
     opened.open(served.address)
     return opened

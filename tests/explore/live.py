@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import signal
@@ -11,8 +12,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+import loynes
 from browser import Browser
 from firefox import Firefox
+from loynes.results.records.evaluation import Evaluation
+from loynes.results.table import shown
+
+Driver = Browser | Firefox
 
 # What a name may be; markup in it has to stay text.
 EVIL = "<img src=x onerror=alert(1)>"
@@ -27,6 +33,16 @@ MODEL: dict[str, Any] = {
 TEXT = "(document.body?.innerText ?? '')"
 # Kernels may have to be compiled first, on a machine that is busy.
 PATIENCE = 40.0
+
+
+@functools.cache  # both browsers show the same
+def answer(rate: float, precision: float = 0.01, policy: str = "fcfs") -> Evaluation:
+    """What the command line answers of the model."""
+    return loynes.evaluate(loynes.load(MODEL), rate=rate, precision=precision, policy=policy)
+
+
+def mean(rate: float, precision: float = 0.01, policy: str = "fcfs") -> str:
+    return shown(answer(rate, precision, policy).overall.wait.mean)
 
 
 class Served:
@@ -61,7 +77,7 @@ class Served:
 class Page:
     """The page in a browser: fields by their labels, and waiting for what it shows."""
 
-    def __init__(self, browser: Browser | Firefox) -> None:
+    def __init__(self, browser: Driver) -> None:
         self.browser = browser
 
     def open(self, address: str) -> None:

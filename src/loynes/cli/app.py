@@ -252,14 +252,21 @@ def explore(
         str | None,
         typer.Option("-o", "--output", metavar="FILE.html", help="Write one page that needs no server, instead."),
     ] = None,
+    time: Annotated[
+        str | None,
+        typer.Option("--time", metavar="DURATION", help="With -o: how long its numbers may take, 3min unless said."),
+    ] = None,
 ) -> None:
     """A live page: change the cluster, and every number follows, with its interval."""
     from loynes.cli.exploring import explore as begin
-    from loynes.cli.exploring import write
+    from loynes.cli.exploring import time_budget, write
+    from loynes.errors import UsageError
 
     if out is not None:
-        write(subject, changes or (), out)
+        write(subject, changes or (), out, None if time is None else time_budget(time))
         return
+    if time is not None:
+        raise UsageError("time: is for a page that is written; add -o FILE.html")
     begin(subject, changes or (), browser=browser, port=port, host=host)
 
 

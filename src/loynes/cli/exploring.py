@@ -23,18 +23,34 @@ if TYPE_CHECKING:
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
-def write(subject: str, changes: Iterable[str], path: str) -> None:
-    """Write a page that needs no server."""
+def write(subject: str, changes: Iterable[str], path: str, seconds: float | None = None) -> None:
+    """Write a page that needs no server, in so many seconds; an interrupt writes what is known by then."""
     from loynes.cli import output
     from loynes.cli.watch import watching
+    from loynes.execution.deadline import Deadline
     from loynes.explore import offline
+    from loynes.explore.offline_known import TIME
     from loynes.explore.subject import model_of
 
     offline.check_path(path)
     model = model_of(subject, changes)
-    with watching(f"{model.label}: explore") as progress:
-        offline.write(model, path, progress)
+    deadline = Deadline(TIME if seconds is None else seconds)
+    with watching(f"{model.label}: explore", deadline=deadline) as progress:
+        offline.write(model, path, progress, deadline)
     output.wrote(path)
+
+
+def time_budget(text: str) -> float:
+    """Seconds of a text: 30s, 5min, 2h."""
+    from loynes.model.units import seconds_of
+
+    try:
+        seconds = seconds_of(text)
+    except ValueError as error:
+        raise UsageError(f"time: {error}") from None
+    if not 0 < seconds < float("inf"):
+        raise UsageError(f"time {text}: must be a time above 0, such as 30s or 5min")
+    return seconds
 
 
 def explore(subject: str, changes: Iterable[str], *, browser: bool, port: int, host: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 from loynes.errors import LoynesError, ModelError, UnstableError
+from loynes.explore.first_waits import FirstWaits
 from loynes.explore.state import Also, Pinned, State
 from loynes.explore.told import from_below, less, shown, told
 from loynes.explore.what_ifs import what_ifs
@@ -22,9 +23,7 @@ from loynes.results.records.evaluation import Evaluation
 FIRST_WIDTH, FIRST_JOBS = 0.1, 100_000
 # Chains of so many states give exact waits in a tenth of a second, and of so many an exact threshold.
 STATES_FOR_WAITS, STATES_FOR_THRESHOLD = 120, 2_000
-# The first waits are bounded from below by a short run from the empty cluster.
-FROM_EMPTY: dict[str, Any] = {"method": "forward", "replicas": 32, "burn_in": 256, "samples": 2_048}
-# Then they are known to these half-widths, relative to the mean.
+# After the first bounds, waits are known to these half-widths, relative to the mean.
 WAITS = (0.2, 0.05, 0.01)
 # Of what is shown beside the answer.
 BESIDE = 0.05
@@ -47,8 +46,8 @@ class Asking:
         self._precise = float("inf")  # the half-width of the mean wait by now, relative
 
     def events(self) -> Iterator[Event]:
-        """What the page is told, in turn."""
-        if not (yield from self._exactly()):
+        """What the page is told, in turn; the last digits of the waits come after all that somebody asked for."""
+        if not (exactly := (yield from self._exactly())):
             yield from self._sampled()
         pinned = self._state.pinned
         if pinned is not None:
@@ -63,6 +62,8 @@ class Asking:
                 rest = self._shared | {"policy": policy}
                 question = Evaluate.of(self._model, rate=self._state.rate, precision=BESIDE, **rest)
                 yield from self._told("policy", policy, question)
+        if not exactly:
+            yield from self._waits(WAITS[-1])
         if "sweep" in self._also:
             for load in LOADS:
                 question = Evaluate.of(self._model, load=load, precision=2 * BESIDE, **self._shared)
@@ -87,27 +88,35 @@ class Asking:
     def _sampled(self) -> Iterator[Event]:
         model, state = self._model, self._state
         first = Stability.of(model, precision=FIRST_WIDTH, max_jobs=FIRST_JOBS, seed=state.seed, time=LONGEST)
-        yield from self._told("threshold", "", first)
-        known = yield from self._exact_threshold()
-        if state.policy == "fcfs":
-            question = Evaluate.of(model, rate=state.rate, seed=state.seed, time=LONGEST, **FROM_EMPTY)
-            try:
-                result = self._ask(question)
-                assert isinstance(result, Evaluation)
-                yield {"kind": "waits", "name": ""} | from_below(question, result)
-            except UnstableError as error:
-                yield {"kind": "waits", "name": "", "unstable": str(error)}
-                self._precise = 0.0
-            except LoynesError as error:
-                yield {"kind": "waits", "name": "", "error": str(error)}
-                self._precise = 0.0
-        if not known:
+        below = True  # whether the rate may be one that the cluster can take
+        for event in self._told("threshold", "", first):
+            yield event
+            below = state.rate < (event.get("threshold", {}).get("high") or model.ideal)
+        if state.policy == "fcfs" and below:
+            yield from self._from_below()
+        if not (yield from self._exact_threshold()):
             yield from self._told("threshold", "", Stability.of(model, seed=state.seed, time=LONGEST))
-        for precision in WAITS:
-            # A coarser one is asked for only where it is not there yet.
-            if self._precise > precision or (self._precise and precision == WAITS[-1]):
-                question = Evaluate.of(model, rate=state.rate, precision=precision, **self._shared)
-                yield from self._told("waits", "", question)
+        for precision in WAITS[:-1]:
+            if self._precise > precision:  # else it is there already
+                yield from self._waits(precision)
+
+    def _waits(self, precision: float) -> Iterator[Event]:
+        """Waits to a precision, unless it is known that there are none to tell."""
+        if self._precise:
+            question = Evaluate.of(self._model, rate=self._state.rate, precision=precision, **self._shared)
+            yield from self._told("waits", "", question)
+
+    def _from_below(self) -> Iterator[Event]:
+        """Bounds of the waits, which are true whatever the threshold turns out to be."""
+        event: Event = {"kind": "waits", "name": ""}
+        try:
+            result = self._ask(FirstWaits.of(self._model, rate=self._state.rate, seed=self._state.seed))
+        except LoynesError as error:
+            self._precise = 0.0
+            yield event | {"error": str(error)}
+            return
+        assert isinstance(result, Evaluation)
+        yield event | from_below(result)
 
     def _exact_threshold(self) -> Generator[Event, None, bool]:
         """Where the saturated chain has a few hundred states; whether it has."""

@@ -16,10 +16,12 @@ from typing import Any
 
 from loynes._version import __version__
 from loynes.errors import UsageError
+from loynes.execution.deadline import Deadline
 from loynes.execution.progress import Progress, silent
 from loynes.explore.offline_known import Known, known_data, known_of
 from loynes.explore.offline_table import check, table_data
 from loynes.model import Model
+from loynes.readable import readable, visible
 from loynes.results.files import check_writable, write_text
 
 # What the workers run, in this order, and what the page runs; drawing.js is that of reports.
@@ -34,24 +36,22 @@ def check_path(path: str | Path) -> None:
     check_writable(path)
 
 
-def write(model: Model, path: str | Path, progress: Progress = silent) -> None:
-    """Write the page of a model, whole or not at all."""
+def write(model: Model, path: str | Path, progress: Progress = silent, deadline: Deadline | None = None) -> None:
+    """Write the page of a model, whole or not at all, with what is known by the deadline (three minutes from now)."""
     check_path(path)
     check(model)
-    write_text(Path(path), page(known_of(model, progress=progress)))
+    write_text(Path(path), page(known_of(model, progress=progress, deadline=deadline)))
 
 
 def page(known: Known) -> str:
     """The page as HTML, from what is known of its model."""
     model = known.model
     data = {
-        "label": model.label,
-        "size": model.size,
-        "timeUnit": model.time_unit,
+        "timeUnit": None if model.time_unit is None else readable(model.time_unit),
         "rate": _first_rate(known),
         "table": table_data(model),
         "known": known_data(known),
-        "toml": model.to_toml().strip(),
+        "toml": visible(model.to_toml().strip(), lines=True),
         "version": __version__,
     }
     style, script = _asset("report", "page.css") + _asset("explore", "offline/page.css"), _script()
@@ -60,7 +60,7 @@ def page(known: Known) -> str:
         f"style-src '{_fingerprint(style)}'; script-src '{_fingerprint(script)}'"
     )
     filled = {
-        "POLICY": policy, "VERSION": __version__, "TITLE": escape(_plain(f"{model.label}: {model.size}")),
+        "POLICY": policy, "VERSION": __version__, "TITLE": escape(readable(f"{model.label}: {model.size}")),
         "STYLE": style, "DATA": _data(data), "KERNEL": _kernel(), "SCRIPT": script,
     }  # fmt: skip
     parts = _asset("explore", "offline/page.html").split("{{")
@@ -71,7 +71,7 @@ def _first_rate(known: Known) -> float:
     """The model's own rate, else that of the point nearest to a load of 0.6, else about that load."""
     if known.model.rate is not None:
         return known.model.rate
-    rates = {abs(load - 0.6): result.rate for load, result in known.points.items() if result is not None}
+    rates = {abs(one.load - 0.6): one.result.rate for one in known.points if one.result is not None}
     return rates[min(rates)] if rates else 0.6 * known.threshold.threshold.estimate
 
 
@@ -90,11 +90,6 @@ def _script() -> str:
 
 def _fingerprint(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _plain(value: str) -> str:
-    # A half of a surrogate pair can stand in JSON but not in UTF-8.
-    return value.encode("utf-8", "replace").decode()
 
 
 def _data(data: dict[str, Any]) -> str:

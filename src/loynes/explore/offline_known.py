@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,8 @@ from loynes.errors import TimeUpError, UnstableError
 from loynes.estimate import Estimate, student
 from loynes.estimators.measures import Waits
 from loynes.execution.context import Context
-from loynes.execution.progress import Progress, silent
+from loynes.execution.deadline import Deadline
+from loynes.execution.progress import Progress, duration, silent
 from loynes.execution.steps import Steps
 from loynes.explore.offline_table import packed
 from loynes.inputs.jobs import Jobs, assignment_words, draw, places
@@ -26,14 +26,18 @@ from loynes.questions.asking.command_line import command_line
 from loynes.questions.asking.question import Question
 from loynes.questions.evaluate import Evaluate
 from loynes.questions.stability import Stability
+from loynes.readable import readable
 from loynes.results.base import Result
 from loynes.results.records.evaluation import Evaluation
 from loynes.results.records.threshold import Threshold
 
 LOADS = (0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 0.95)
 PRECISION = 0.02
-# What each question may take, in seconds; where nothing is known by then, the page says so.
-TIME = 30.0
+# What all questions together may take, in seconds, and of what is left the next one: so a large model gets a few good
+# points, and the page says which are missing.
+TIME, OF_THRESHOLD, OF_POINT = 180.0, 0.25, 0.35
+# Loads are asked for from here on outwards; a point that has less than so many seconds is not begun.
+MIDDLE, LEAST = 0.7, 0.5
 SEED, CONFIDENCE = 1, 0.99
 # Student's factors for means of up to so many replicas: as many as the page's kernel has.
 MOST_REPLICAS = 64
@@ -46,87 +50,117 @@ CHECKED = 10
 
 
 @dataclass(frozen=True)
-class Known:
-    """The answers, and the model they are of: by load, and at the model's own rate, if it says one that it can take.
+class Point:
+    """What was answered at a load; or why nothing was."""
 
-    There is none where there was no time for it.
-    """
+    load: float
+    result: Evaluation | None
+    why: str = ""
+    seconds: float = 0.0  # that it might have taken
+
+
+@dataclass(frozen=True)
+class Known:
+    """The answers, and the model they are of: by load, and at the model's own rate, if it says one."""
 
     model: Model
     threshold: Threshold
-    points: dict[float, Evaluation | None]
-    own: Evaluation | None
+    points: tuple[Point, ...]
+    seconds: float  # that all might have taken
+    of_threshold: float  # and this one
 
 
 def known_of(
-    model: Model, loads: tuple[float, ...] = LOADS, precision: float = PRECISION, progress: Progress = silent
+    model: Model,
+    loads: tuple[float, ...] = LOADS,
+    precision: float = PRECISION,
+    progress: Progress = silent,
+    deadline: Deadline | None = None,
 ) -> Known:
-    """Ask for the threshold and for waits at the loads, and at the model's own rate, as the command line does."""
-    steps, then = Steps(Context("cpu", progress)), sum(map(_weight, loads))
-    threshold = ask(Stability.of(model, seed=SEED, time=TIME), progress=steps.next(1.0, then, "threshold").progress)
+    """Ask for the threshold and for waits at the model's own rate and at the loads, as the command line does.
+
+    It ends by the deadline, with what is known by then; but a threshold there must be.
+    """
+    deadline = Deadline(TIME) if deadline is None else deadline
+    own = () if model.rate is None else (model.rate,)
+    then = sum(map(_weight, loads)) + len(own)
+    steps, part = Steps(Context("cpu", progress)), deadline.within(OF_THRESHOLD)
+    watched = steps.next(1.0, then, "threshold").progress
+    threshold = ask(Stability.of(model, seed=SEED), progress=watched, deadline=part)
     assert isinstance(threshold, Threshold)
-    points: dict[float, Evaluation | None] = {}
-    for load in loads:
+    points = []
+    options = {"precision": precision, "seed": SEED}
+    for rate in own:
+        then -= 1.0
+        load, watched = rate / threshold.threshold.estimate, steps.next(1.0, then, f"rate {rate:g}").progress
+        points.append(_point_of(Evaluate.of(model, **options), load, watched, deadline))
+    for load in sorted(loads, key=lambda load: abs(load - MIDDLE)):
         then -= _weight(load)
-        question = Evaluate.of(model, load=load, precision=precision, seed=SEED, time=TIME)
-        points[load] = _waits(question, steps.next(_weight(load), then + 1.0, f"load {load}").progress)
-    own = None
-    if model.rate is not None:
-        question = Evaluate.of(model, precision=precision, seed=SEED, time=TIME)
-        own = _waits(question, steps.next(1.0, 0.0, f"rate {model.rate:g}").progress)
-    return Known(model, threshold, points, own)
+        watched = steps.next(_weight(load), then, f"load {load}").progress
+        points.append(_point_of(Evaluate.of(model, load=load, **options), load, watched, deadline))
+    ordered = tuple(sorted(points, key=lambda point: point.load))
+    return Known(model, threshold, ordered, deadline.seconds or TIME, part.seconds or TIME)
 
 
 def _weight(load: float) -> float:
     return 1.0 / (1.0 - load)
 
 
-def _waits(question: Evaluate, progress: Progress) -> Evaluation | None:
-    """The answer; None where the line grows for ever, or where nothing is known in time."""
-    with suppress(UnstableError, TimeUpError):
-        result = ask(question, progress=progress)
-        assert isinstance(result, Evaluation)
-        return result
-    return None
+def _point_of(question: Evaluate, load: float, progress: Progress, whole: Deadline) -> Point:
+    """The answer within a part of the time that is left."""
+    part = whole.within(OF_POINT)
+    seconds = part.seconds or TIME
+    if whole.left < LEAST:
+        return Point(load, None, "there was no time left for it")
+    try:
+        result = ask(question, progress=progress, deadline=part)
+    except UnstableError as error:
+        return Point(load, None, str(error))
+    except (TimeUpError, KeyboardInterrupt):
+        if not whole.asked and not part.passed:
+            raise
+        return Point(load, None, f"nothing was known after {duration(seconds)}", seconds)
+    assert isinstance(result, Evaluation)
+    return Point(load, result, result.why, seconds)
 
 
 def known_data(known: Known) -> dict[str, Any]:
     """The answers as the page holds them, with what its kernel needs besides the table."""
-    points = [_point(load, result) for load, result in known.points.items()]
-    if known.own is not None:
-        points.append(_point(known.own.load, known.own))
     return {
         "seed": SEED,
         "confidence": CONFIDENCE,
         "factors": [0.0, 0.0] + [student(CONFIDENCE, count) for count in range(2, MOST_REPLICAS + 1)],
         "precision": REACHED,
         "seconds": SECONDS,
-        "threshold": shown(known.threshold.threshold) | {"command": _command(Stability, known.threshold)},
+        "threshold": shown(known.threshold.threshold)
+        | {"command": _command(Stability, known.threshold, known.of_threshold)},
         "ideal": known.model.ideal,
-        "points": sorted(points, key=lambda point: float(point["load"])),
+        "points": [_point(point) for point in known.points],
+        "written": duration(known.seconds),
         "check": first_jobs(known.model),
     }
 
 
-def _command(question: type[Question], result: Result) -> str:
+def _command(question: type[Question], result: Result, seconds: float) -> str:
     """The command line that answers the same; with the time that it had, where that ended it."""
-    return command_line(question, result.question) + (f" --time {TIME:g}s" if result.stopped else "")
+    return command_line(question, result.question) + (f" --time {seconds:.3g}s" if result.stopped else "")
 
 
-def _point(load: float, result: Evaluation | None) -> dict[str, Any]:
+def _point(point: Point) -> dict[str, Any]:
+    result = point.result
     if result is None:
-        return {"load": load, "why": "nothing was known in time"}
+        return {"load": point.load, "why": readable(point.why)}
     waits = [result.overall, *result.classes.values()]
     system = result.system
     kinds = [one.hol_loss for one in system.resources.values()] or [system.hol_loss]
     return {
-        "load": load,
+        "load": point.load,
         "rate": result.rate,
         "standing": result.standing,
-        "why": result.why,
+        "why": readable(result.why),
         "burnIn": result.details.get("burn_in", 0),
-        "warnings": list(result.warnings),
-        "command": _command(Evaluate, result),
+        "warnings": list(map(readable, result.warnings)),
+        "command": _command(Evaluate, result, point.seconds),
         "rows": [_row(one) for one in waits],
         "loss": [shown(one) for one in kinds],
     }

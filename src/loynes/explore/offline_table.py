@@ -18,6 +18,7 @@ from loynes.inputs.arrivals import MODULATED, POISSON, RECORDED, RENEWAL, arriva
 from loynes.inputs.tables import JobTable, job_table
 from loynes.model import Model
 from loynes.model.arrivals import Batch, Periodic, Recorded, Renewal, Sessions
+from loynes.readable import readable
 from loynes.stationary.cut import FOR_VARIANCE
 
 # What a browser looks at while somebody waits for it.
@@ -50,7 +51,7 @@ def table_data(model: Model) -> dict[str, Any]:
     check(model)
     table, written = job_table(model, 1.0), model.to_dict()["classes"]
     return {
-        "kinds": list(model.kinds),
+        "kinds": list(map(readable, model.kinds)),
         "unitSizes": list(model.unit_sizes),
         "byResource": model.by_resource,
         "units": table.units.tolist(),
@@ -65,8 +66,8 @@ def table_data(model: Model) -> dict[str, Any]:
         "heavy": model.highest_moment < FOR_VARIANCE,
         "classes": [
             {
-                "name": c.label,
-                "need": c.need_text,
+                "name": readable(c.label),
+                "need": readable(c.need_text),
                 "probability": c.probability,
                 "law": c.service.law,
                 "mean": c.service.mean,

@@ -7,7 +7,9 @@ import re
 from importlib.resources import files
 
 # The modules of the page, each after those that it takes from.
-MODULES = ("digits.js", "charts.js", "line.js", "state.js", "editing.js", "answers.js", "explorer.js")
+MODULES = (
+    "readable.js", "digits.js", "charts.js", "line.js", "state.js", "editing.js", "answers.js", "explorer.js",
+)  # fmt: skip
 # The same in a notebook.
 WIDGET = "widget.js"
 # What the browser may ask for: whose it is, and what. Styles of reports are those of the page, too.

@@ -42,21 +42,20 @@ def told(question: Question, result: Result) -> dict[str, Any]:
             raise TypeError(f"{type(result).__name__}: the page shows no such answer")
 
 
-def from_below(question: Question, result: Evaluation) -> dict[str, Any]:
+def from_below(result: Evaluation) -> dict[str, Any]:
     """A short run from the empty cluster: waits are at least its lower ends, and that is all that is said of them.
 
     Chances to find enough servers free are largest in an empty cluster: they are at most its upper ends. Servers at
-    work are known exactly; what is lost to blocking has no bound from such a run, nor have tails.
+    work are known exactly; what is lost to blocking has no bound from such a run, nor have tails. No command gives it.
     """
-    event = told(question, result)
     system = result.system
-    return event | {
-        "standing": "at least",
-        "overall": _bounds(result.overall),
+    return {
+        "warnings": list(result.warnings), "command": "", "precision": None, "standing": "at least",
+        "rate": result.rate, "jobs": result.jobs, "overall": _bounds(result.overall),
         "classes": {name: _bounds(one) for name, one in result.classes.items()},
         "system": {"busy": shown(system.busy_servers), "blocked": None, "idle": None, "jobs_waiting": None},
         "tails": None,
-    }
+    }  # fmt: skip
 
 
 def _bounds(waits: Any) -> dict[str, Any]:

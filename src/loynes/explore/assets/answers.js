@@ -2,6 +2,7 @@
 
 import { lines, short } from "./charts.js";
 import { figure } from "./digits.js";
+import { readable } from "./readable.js";
 
 const COLOURS = ["c0", "c1", "c2", "c3", "c4", "c5", "c6"];
 const STANDING = {
@@ -13,7 +14,7 @@ const STANDING = {
   "at least": "bounds from a short run that begins with an empty cluster; estimates follow",
 };
 
-const words = (kind, text) => Object.assign(document.createElement(kind), { textContent: text });
+const words = (kind, text) => Object.assign(document.createElement(kind), { textContent: readable(text) });
 
 export class Answers {
   constructor($, use) {
@@ -35,14 +36,14 @@ export class Answers {
   know(event) {
     this.facts = event;
     const { $ } = this;
-    $("label").textContent = `${event.label}: ${event.size}`;
+    $("label").textContent = readable(`${event.label}: ${event.size}`);
     const at = $("of").value;
-    $("of").replaceChildren(...event.classes.map((c) => new Option(c.name, c.name)));
+    $("of").replaceChildren(...event.classes.map((c) => new Option(readable(c.name), c.name)));
     if (event.classes.some((c) => c.name === at)) $("of").value = at;
     else $("of").value = event.classes.reduce((most, c) => (c.units > most.units ? c : most)).name;
     $("pooled").hidden = !event.pooled;
     const at_work = event.busy <= event.servers ? event.busy : event.servers;
-    $("known").textContent = `Exactly, at once: ${short(at_work)} of ${event.servers} ${event.kinds.length > 1 ? event.bottleneck : "servers"} at work on average; no more than ${short(event.ideal)} jobs per ${event.time_unit?.replace(/s$/, "") ?? "unit of time"} could be carried without blocking.`;
+    $("known").textContent = `Exactly, at once: ${short(at_work)} of ${event.servers} ${event.kinds.length > 1 ? readable(event.bottleneck) : "servers"} at work on average; no more than ${short(event.ideal)} jobs per ${readable(event.time_unit?.replace(/s$/, "") ?? "unit of time")} could be carried without blocking.`;
   }
 
   bound(event) {
@@ -67,7 +68,7 @@ export class Answers {
     const body = $("waits").tBodies[0];
     if (event.unstable) {
       this.answer = null;
-      $("trust").textContent = `${event.unstable}. The line grows without end: there is no wait to tell.`;
+      $("trust").textContent = `${readable(event.unstable)}. The line grows without end: there is no wait to tell.`;
       $("same").textContent = "";
       body.replaceChildren();
       for (const name of ["bar", "legend", "tails"]) $(name).replaceChildren();
@@ -81,7 +82,7 @@ export class Answers {
       const row = document.createElement("tr");
       row.dataset.name = name;
       row.append(Object.assign(words("th", name), { scope: "row" }));
-      row.insertCell().textContent = need;
+      row.insertCell().textContent = readable(need);
       for (const one of [w.mean, w.p95, w.no_wait]) row.insertCell().append(figure(one));
       row.append(kept.get(name) ?? document.createElement("td"));
       row.insertCell().append(this.recorded ? figure(this.recorded.waits[name]) : "");
@@ -93,7 +94,7 @@ export class Answers {
     $("trust").textContent = how[0].toUpperCase() + how.slice(1);
     $("trust").dataset.standing = event.standing;
     $("trust").dataset.precision = event.precision ?? "";
-    $("same").textContent = event.command;
+    $("same").textContent = event.command ? readable(event.command) : "The estimates that follow have a command.";
     $("remarks").replaceChildren(...event.warnings.map((text) => words("li", text)));
     this.bar(event.system);
     this.tails(event.tails);
@@ -120,17 +121,18 @@ export class Answers {
       item.append(document.createElement("i"), `${name} `, figure(value));
       return item;
     }));
-    $("bar").setAttribute("aria-label", parts.map(([, name, value]) => `${name}: ${value.text} ${this.facts.kinds.length > 1 ? this.facts.bottleneck : "servers"}`).join("; "));
+    const unit = this.facts.kinds.length > 1 ? readable(this.facts.bottleneck) : "servers";
+    $("bar").setAttribute("aria-label", parts.map(([, name, value]) => `${name}: ${value.text} ${unit}`).join("; "));
   }
 
   tails(tails) {
     if (!tails) return;
     const names = ["all jobs", ...this.facts.classes.map((c) => c.name)].filter((name) => tails.classes[name]);
     lines(this.$("tails"), { label: "Probability that a job waits longer than x, by class", log: true, xName: "x", yName: "P(wait > x)",
-      series: names.map((name, i) => ({ name, colour: i ? COLOURS[(i - 1) % 7] : "ink", points: tails.x.map((x, k) => [x, tails.classes[name][k] ?? NaN]) })) });
+      series: names.map((name, i) => ({ name: readable(name), colour: i ? COLOURS[(i - 1) % 7] : "ink", points: tails.x.map((x, k) => [x, tails.classes[name][k] ?? NaN]) })) });
     this.$("names").replaceChildren(...names.map((name, i) => {
       const item = Object.assign(document.createElement("span"), { className: `legend-item ${i ? COLOURS[(i - 1) % 7] : "ink"}` });
-      item.append(document.createElement("i"), name);
+      item.append(document.createElement("i"), readable(name));
       return item;
     }));
   }
@@ -138,7 +140,7 @@ export class Answers {
   differ(event) {
     const { $ } = this;
     this.differed = true;
-    $("how").textContent = event.overall ? `Against the pinned state: ${event.how}.` : `Against the pinned state: ${event.unstable ?? event.error}.`;
+    $("how").textContent = event.overall ? `Against the pinned state: ${event.how}.` : `Against the pinned state: ${readable(event.unstable ?? event.error)}.`;
     for (const row of $("waits").tBodies[0].rows) {
       const value = row.dataset.name === "all jobs" ? event.overall : event.classes?.[row.dataset.name];
       row.cells[5].replaceChildren(value ? figure(value, { signed: true }) : "");
@@ -153,9 +155,9 @@ export class Answers {
     const item = document.createElement("li");
     item.append(words("b", event.name), ": ");
     if (event.overall) item.append("mean wait ", figure(event.overall.mean), `, 95% below `, figure(event.overall.p95));
-    else item.append(event.unstable ? "unstable: the line grows without end" : event.error);
+    else item.append(event.unstable ? "unstable: the line grows without end" : readable(event.error));
     const button = Object.assign(words("button", "Use"), { className: "tool" });
-    button.setAttribute("aria-label", `Use: ${event.name}`);
+    button.setAttribute("aria-label", readable(`Use: ${event.name}`));
     button.addEventListener("click", () => this.use(place === "ifs" ? event.state : { policy: event.name }));
     item.append(" ", button);
     list.append(item);

@@ -1,5 +1,7 @@
 // The cluster and its classes, edited in place. What is edited is the model file as plain data.
 
+import { readable, visible } from "./readable.js";
+
 export const LAWS = ["exponential", "deterministic", "erlang", "gamma", "lognormal", "fit"];
 
 export function serviceOf(law, mean, cv) {
@@ -58,7 +60,7 @@ export class Editor {
   // One field: how it is labelled, read, and written back.
   field({ kind = "text", label, read, write, off = () => false, choices }) {
     const made = document.createElement(choices ? "select" : "input");
-    if (choices) for (const name of choices) made.append(new Option(name, name));
+    if (choices) for (const name of choices) made.append(new Option(readable(name), name));
     else made.type = kind;
     if (kind === "number") Object.assign(made, { step: "any", min: "0" });
     if (kind === "text" && !choices) made.maxLength = 100;
@@ -74,9 +76,9 @@ export class Editor {
   refresh() {
     const held = this.$("cluster").getRootNode().activeElement;
     for (const { element, label, read, off } of this.fields) {
-      element.setAttribute("aria-label", label());
+      element.setAttribute("aria-label", readable(label()));
       element.disabled = off();
-      if (element !== held || element.tagName === "SELECT") element.value = read() ?? "";
+      if (element !== held || element.tagName === "SELECT") element.value = visible(read() ?? "");
     }
   }
 
@@ -90,7 +92,7 @@ export class Editor {
 
   labelled(text, element) {
     const made = document.createElement("label");
-    made.append(`${text} `, element);
+    made.append(`${readable(text)} `, element);
     return made;
   }
 
@@ -116,14 +118,14 @@ export class Editor {
     const head = table.createTHead().insertRow();
     for (const text of ["name", "count", ...kinds.map((kind) => `${kind} of each`), ""]) {
       const th = document.createElement("th");
-      th.textContent = text;
+      th.textContent = readable(text);
       head.append(th);
     }
     const body = table.createTBody();
     const name = (i) => this.now().model.nodes[i]?.name ?? `entry ${i + 1}`;
     this.now().model.nodes.forEach((_, i) => {
       const row = body.insertRow();
-      row.insertCell().textContent = name(i);
+      row.insertCell().textContent = readable(name(i));
       row.insertCell().append(this.field({ kind: "number", label: () => `Count of ${name(i)} nodes`, read: () => this.now().model.nodes[i].count ?? 1, write: (s, v) => { s.model.nodes[i].count = v; } }));
       for (const kind of kinds) {
         row.insertCell().append(this.field({ label: () => `${kind} of each ${name(i)} node`, read: () => this.now().model.nodes[i].has[kind] ?? "",
@@ -141,7 +143,7 @@ export class Editor {
     const made = document.createElement("button");
     made.className = "tool";
     made.textContent = text;
-    made.setAttribute("aria-label", label);
+    made.setAttribute("aria-label", readable(label));
     made.disabled = off;
     made.addEventListener("click", () => this.change(edit));
     return made;

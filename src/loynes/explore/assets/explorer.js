@@ -4,6 +4,7 @@ import { Answers } from "./answers.js";
 import { short } from "./charts.js";
 import { Editor } from "./editing.js";
 import { Floor } from "./line.js";
+import { readable, visible } from "./readable.js";
 import { History, fromAddress, toAddress } from "./state.js";
 
 const ALSO = ["what_if", "policies", "sweep"];
@@ -30,7 +31,7 @@ class Explorer {
     this.theme();
     this.$("addressed").hidden = !this.address;
     const told = await this.link.start();
-    for (const name of told.policies) this.$("policy").append(new Option(name, name));
+    for (const name of told.policies) this.$("policy").append(new Option(readable(name), name));
     const given = this.address && location.hash.length > 1 ? await fromAddress(location.hash.slice(1)) : null;
     this.history = new History(given ?? told.state);
     this.recorded(told.recorded);
@@ -152,7 +153,7 @@ class Explorer {
     const slide = this.$("slide");
     slide.dataset.top = top;
     if (this.root.activeElement !== slide) slide.value = Math.round((1000 * this.state.rate) / top);
-    slide.setAttribute("aria-valuetext", `${short(this.state.rate)} jobs per ${this.answers.facts.time_unit?.replace(/s$/, "") ?? "unit of time"}`);
+    slide.setAttribute("aria-valuetext", `${short(this.state.rate)} jobs per ${readable(this.answers.facts.time_unit?.replace(/s$/, "") ?? "unit of time")}`);
   }
 
   // --- what the page says of itself
@@ -163,7 +164,7 @@ class Explorer {
     this.$("logged").hidden = !told;
     this.root.querySelector("#waits").classList.toggle("of-log", Boolean(told));
     if (told) {
-      this.$("log").textContent = `A model fitted to ${told.jobs} jobs of ${told.source}${told.skipped ? ` (${told.skipped} lines were skipped)` : ""}, with ${told.process} arrivals. The last column has the mean waits of the log's own jobs, run again one by one under ${told.policy} on the servers that it had; it does not follow changes.`;
+      this.$("log").textContent = `A model fitted to ${told.jobs} jobs of ${readable(told.source)}${told.skipped ? ` (${told.skipped} lines were skipped)` : ""}, with ${told.process} arrivals. The last column has the mean waits of the log's own jobs, run again one by one under ${told.policy} on the servers that it had; it does not follow changes.`;
     }
   }
 
@@ -180,14 +181,14 @@ class Explorer {
   }
 
   status(text, busy = false) {
-    this.$("status").textContent = text;
+    this.$("status").textContent = readable(text);
     this.$("status").classList.toggle("busy", busy);
   }
 
   // What is wrong with the state goes when the state is answered; what is wrong with a file stays until the next change.
   problem(text, about = "state") {
     this.about = about;
-    this.$("problem").textContent = text;
+    this.$("problem").textContent = readable(text);
     this.$("problem").hidden = !text;
   }
 
@@ -211,7 +212,7 @@ class Explorer {
       this.problem("");
       if (form === "report") this.save(text, "loynes.html", "text/html");
       else {
-        this.$("out").textContent = text;
+        this.$("out").textContent = visible(text, { lines: true });
         this.$("taken").hidden = false;
         this.$("out").focus();
         this.$("save").onclick = () => this.save(text, { toml: "model.toml", command: "command.txt", python: "cell.py" }[form], "text/plain");

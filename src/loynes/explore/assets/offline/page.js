@@ -266,6 +266,9 @@ function makeKnown() {
     const button = add($("points"), "button", { type: "button", class: "tool", "data-rate": point.rate, "aria-pressed": "false" }, `load ${(100 * point.load).toFixed(0)}%`);
     button.addEventListener("click", () => change(() => (state = { ...first(), rate: point.rate }), !sameModel()));
   }
+  const missing = known.points.filter((point) => !point.rate).length;
+  $("missing").hidden = !missing;
+  $("missing").textContent = `${missing} of ${known.points.length} points ${missing === 1 ? "is" : "are"} missing; the table says why. All had ${known.written} together: loynes explore MODEL -o page.html --time takes more.`;
   const told = new Set(known.points.flatMap((point) => [...(point.warnings ?? []), ...(point.why && point.rate ? [point.why] : [])]));
   for (const text of told) add($("warnings"), "li", {}, text);
   $("asked").textContent = [known.threshold.command, ...known.points.map((point) => point.command).filter(Boolean)].join("\n");

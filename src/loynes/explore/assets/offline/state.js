@@ -106,5 +106,7 @@ function commandHere() {
     if (!key) return "";
     sets.push(`classes[${c}].service.${key}=${mean}`);
   }
-  return ["loynes evaluate model.toml", `--rate ${state.rate}`, ...sets.map((one) => `--set '${one}'`)].join(" ");
+  // A resource may be called anything; a shell takes what stands between single quotes as it is.
+  const quoted = (text) => `'${text.replace(/'/g, "'\\''")}'`;
+  return ["loynes evaluate model.toml", `--rate ${state.rate}`, ...sets.map((one) => `--set ${quoted(one)}`)].join(" ");
 }
