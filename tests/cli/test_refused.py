@@ -56,9 +56,23 @@ ODD = {
     },
     "no-classes.json": {"servers": 4, "scenario": [{"from": 1, "until": 2, "lost": 1}]},
 }
+ONES, MANY = [1.0] * 200, [[1.0] * 400] * 400
+ODD |= {
+    "long.json": one(service=ERLANG | {"phases": 8000}),
+    "many-phases.json": one(service={"law": "phase_type", "initial": [1.0], "generator": MANY}),
+    "many-rates.json": one(service={"law": "coxian", "rates": ONES, "continue": []}),
+    "many-moves.json": one() | {"arrivals": {"process": "map", "d0": MANY, "d1": [[1.0]], "rate": 1.0}},
+    "many-values.json": one(service={"law": "empirical", "values": [1] * 1_000_001}),
+}
 DEEP = "[" * 100_000
 CASES = [
     ("exact phases.json", "a erlang service of 1e+09 phases, whose rates would take 7.45e+09 GiB; at most 8192"),
+    ("exact long.json", "1.7088e+14 states, more than max-states 500000"),
+    (f"exact long.json --max-states {10**18}", "of 1.7088e+14 states in 8000 stages would take 3.07e+10 GiB"),
+    ("check many-phases.json", "service.generator: has 400 entries, at most 100 are taken"),
+    ("check many-rates.json", "class 'a': service.rates: has 200 entries, at most 100 are taken"),
+    ("check many-moves.json", "arrivals.d0: has 400 entries, at most 100 are taken"),
+    ("check many-values.json", "service.values: has 1000001 entries, at most 1000000 are taken"),
     ("check more-phases.json", "service.phases = 1000"),
     ("check gaps.json", "1000000000 phases together"),
     ("simulate stiff.json --jobs 20 --replicas 2", "service: rates of up to 1e+100 beside a mean of 0.25"),

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
 from loynes.execution.deadline import NEVER, Deadline
 from loynes.execution.progress import Progress, silent
 from loynes.kernels.cpu.threads import cores
-from loynes.kernels.engine import CUT, AnyState, Engine, Task
+from loynes.kernels.engine import CUT, AnyState, Backend, Engine, Task
 
 # Stretches double while they take less than so many seconds.
 LONG = 1.0
-# One that seems to take longer than this is done by some rows at a time, for a deadline to be seen about so often.
-TOO_LONG, PROMPT = 1.0, 0.5
+# One through jobs that seems to take longer than this, under a deadline, is done on copies, by some rows at a time that
+# take about so long.
+TOO_LONG, PROMPT = 0.25, 0.5
 
 
 def stretches(engine: Engine, task: Task, state: AnyState, start: int, stop: int) -> Iterator[int]:
@@ -50,8 +52,9 @@ class Chunked(Delegating):
     """Tells progress, after every stretch, how many jobs were simulated; of a task with a label, also how far it is.
     Ends a run between two stretches once its deadline has passed."""
 
-    def __init__(self, engine: Engine, progress: Progress = silent, deadline: Deadline = NEVER) -> None:
+    def __init__(self, engine: Backend, progress: Progress = silent, deadline: Deadline = NEVER) -> None:
         super().__init__(engine)
+        self._backend = engine
         self._progress, self._simulated = progress, getattr(progress, "simulated", None)
         self._deadline = deadline
 
@@ -62,7 +65,7 @@ class Chunked(Delegating):
         if deadline is not NEVER and not task.expected_jobs(start, stop):
             deadline = NEVER
         deadline.check(before)
-        engine = self._engine if deadline is NEVER else _Prompt(self._engine, deadline)
+        engine: Engine = self._backend if deadline is NEVER else _Prompt(self._backend, deadline)
         for at in stretches(engine, task, state, start, stop):
             if self._simulated is not None:
                 self._simulated(task.jobs(state, before, at))
@@ -74,17 +77,23 @@ class Chunked(Delegating):
 
 
 class _Prompt(Delegating):
-    """Does stretches that take long by some rows at a time. These are put together only when all are done: once the
-    deadline has passed, the state is still what it was before the stretch."""
+    """Looks at the deadline while a stretch is under way. One through jobs is done on copies, if it takes long, of some
+    rows at a time, which are put together only when all are done: once the deadline has passed, the state is still what
+    it was before the stretch."""
 
-    def __init__(self, engine: Engine, deadline: Deadline) -> None:
+    def __init__(self, engine: Backend, deadline: Deadline) -> None:
         super().__init__(engine)
-        self._deadline = deadline
+        self._backend, self._deadline = engine, deadline
 
     def run(self, task: Task, state: AnyState, start: int, stop: int) -> None:
-        seconds = 0.0 if task.by_rows else task.expected_jobs(start, stop) * task.job_seconds / cores()
-        if seconds <= TOO_LONG or self.name != "cpu":
-            self._engine.run(task, state, start, stop)
+        look = partial(self._look, start)
+        seconds = task.expected_jobs(start, stop) * task.job_seconds / cores()
+        # What a GPU does is copied to it, and back when it is done.
+        if task.by_rows or self.name != "cpu":
+            self._backend.run(task, state, start, stop, look)
+            return
+        if seconds <= TOO_LONG:
+            self._backend.run(task, state, start, stop)
             return
         rows = task.groups()
         each = max(int(len(rows) * PROMPT / seconds), 4 * cores())
@@ -93,7 +102,11 @@ class _Prompt(Delegating):
             self._deadline.check(start)
             some = np.concatenate(rows[first : first + each])
             part = task.take(state, some)
-            self._engine.run(task.part(some), part, start, stop)
+            self._backend.run(task.part(some), part, start, stop, look)
             done.append((some, part))
         for some, part in done:
             task.put(state, some, part)
+
+    def _look(self, start: int) -> None:
+        if self._deadline.passed:
+            self._deadline.check(start)

@@ -13,7 +13,7 @@ from loynes.execution.progress import PartProgress, Progress, silent
 from loynes.execution.workers import Pool, Spread
 from loynes.inputs.tables import JobTable
 from loynes.kernels.backends import chosen, engine_of
-from loynes.kernels.engine import Engine
+from loynes.kernels.engine import Backend, Engine
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,10 @@ class Context:
     def engine(self) -> Engine:
         """The backend, with all around it: a journal sees whole runs, progress and deadline the stretches of them."""
         spread = None if self.pool is None else Spread(self.pool, self.backend, self.deadline)
-        engine: Engine = spread or engine_of(self.backend)
+        backend: Backend = spread or engine_of(self.backend)
+        engine: Engine = backend
         if self.progress is not silent or self.deadline is not NEVER:
-            engine = Chunked(engine, self.progress, self.deadline)
+            engine = Chunked(backend, self.progress, self.deadline)
         return engine if self.journal is None else Journalled(engine, self.journal)
 
     def notice(self, text: str) -> None:

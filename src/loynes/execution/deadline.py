@@ -61,6 +61,11 @@ class Deadline:
             self.note_cut()
             raise Stopped(at)
 
+    def look(self) -> None:
+        """The same, for work of which nothing is left when it ends, and which looks as often as time lets it."""
+        if self.passed:
+            self.check()
+
     def note_cut(self) -> None:
         """Work was cut short."""
         self.cut = True

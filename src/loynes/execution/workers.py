@@ -21,7 +21,7 @@ from loynes.execution.units import Unit, fitting_replicas, packed, run_unit, unp
 from loynes.inputs.tables import JobTable
 from loynes.kernels.backends import check_backend, engine_of
 from loynes.kernels.cuda.engine import CudaEngine
-from loynes.kernels.engine import CUT, AnyState, Engine, Ints, Task
+from loynes.kernels.engine import CUT, AnyState, Backend, Ints, Look, Task
 
 # A unit takes about so many seconds; a run that takes less than the second figure is done here.
 UNIT_SECONDS = 0.8
@@ -83,8 +83,8 @@ class Spread:
         check_backend(backend)
         self._pool, self._backend, self._deadline = pool, backend, deadline
         self._gpu = backend.startswith("cuda")
-        self._here: Engine | None = None if self._gpu else engine_of(backend)
-        facts: type[CudaEngine] | Engine = CudaEngine if self._here is None else self._here
+        self._here: Backend | None = None if self._gpu else engine_of(backend)
+        facts: type[CudaEngine] | Backend = CudaEngine if self._here is None else self._here
         self.name, self.most_jobs, self.batch_bytes = facts.name, facts.most_jobs, facts.batch_bytes
         self.groups_of, self.look_every = facts.groups_of, facts.look_every
 
@@ -97,10 +97,10 @@ class Spread:
         """All at once: units are cut, and handed out, by the run itself."""
         return rows
 
-    def run(self, task: Task, state: AnyState, start: int, stop: int) -> None:
+    def run(self, task: Task, state: AnyState, start: int, stop: int, look: Look | None = None) -> None:
         seconds = task.expected_jobs(start, stop) * self._job_seconds(task)
         if self._here is not None and seconds < NOT_WORTH_IT:
-            self._here.run(task, state, start, stop)
+            self._here.run(task, state, start, stop, look)
             return
         rows = list(np.arange(start, stop)[:, None]) if task.by_rows else task.groups()
         # Enough lines of units for every worker; a GPU's are as long as can be.

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from loynes.errors import UsageError
 from loynes.inputs.tables import JobTable
-from loynes.kernels.engine import Engine
+from loynes.kernels.engine import Backend
 
 NAMES = ("auto", "cpu", "cuda", "cuda:64")
 
@@ -24,7 +24,7 @@ def check_backend(name: str) -> None:
 
 
 @lru_cache(maxsize=8)
-def engine_of(name: str, threads: int | None = None) -> Engine:
+def engine_of(name: str, threads: int | None = None) -> Backend:
     """A backend on this machine; `auto` is the CPU, until `chosen` has weighed the work."""
     check_backend(name)
     if name.startswith("cuda"):

@@ -28,6 +28,9 @@ from loynes.kernels.tally import Blockers, Heap, Tally
 AnyState = tuple[object, ...]
 State = TypeVar("State", bound=AnyState)
 
+# Called every so often while work is done; ends it by an exception, if it is to end.
+Look = Callable[[], None]
+
 # Jobs of a replica after which runs may be cut: sums of reals are put together at the same places however work is cut.
 CUT = 1 << 19
 
@@ -38,7 +41,7 @@ def whole_blocks(jobs: int) -> int:
 
 
 class Engine(Protocol):
-    """A backend: runs tasks, and says what it can do at a time."""
+    """Runs tasks, and says what it can do at a time."""
 
     @property
     def name(self) -> str: ...
@@ -64,6 +67,13 @@ class Engine(Protocol):
 
     def run(self, task: Task, state: AnyState, start: int, stop: int) -> None:
         """Do the task over start .. stop - 1, updating the state in place."""
+
+
+class Backend(Engine, Protocol):
+    """An engine that looks, while it works, whether to go on."""
+
+    def run(self, task: Task, state: AnyState, start: int, stop: int, look: Look | None = None) -> None:
+        """The same. Where `look` ends it, rows from `start` on, or all rows of a task through jobs, are of no use."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,31 +16,51 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.arrays import Array, Ints
-from loynes.markov.phases import Stages
+from loynes.markov.phases import Places, Stages
 
 # Counting goes through all amounts of all resources; with more than so many, there are too many crews anyway.
 MOST_AMOUNTS = 4_000_000
+# Where there are more crews than these, nobody goes on counting.
+MOST_COUNTED = 1e100
 
 
-def count_crews(stages: Stages) -> Array:
-    """How many crews use exactly so much of every resource, without listing them: an array with an axis for each."""
+def count_crews(stages: Places) -> Array:
+    """How many crews use exactly so much of every resource, without listing them: an array with an axis for each.
+
+    Infinite where they are more than MOST_COUNTED.
+    """
     amounts = tuple(stages.units + 1)
     if np.prod(amounts, dtype=np.float64) > MOST_AMOUNTS:
         return np.full((1,) * len(amounts), math.inf)
     ways = np.zeros(amounts)
     ways.flat[0] = 1.0
-    with np.errstate(over="ignore"):
-        for need in stages.stage_need:
-            # None or one more job in the stage, then none or two more, none or four more, ...: every number, once.
-            shift = need
-            while np.all(shift <= stages.units):
-                room = tuple(slice(0, n - by) for n, by in zip(amounts, shift, strict=True))
-                ways[tuple(slice(by, None) for by in shift)] += ways[room].copy()
-                shift = 2 * shift
+    for need, count in zip(stages.need, np.bincount(stages.of_class, minlength=len(stages.need)), strict=True):
+        most = int(np.min(stages.units[need > 0] // need[need > 0]))
+        if most < count * most.bit_length():
+            # So many jobs in `count` stages, in comb(count + jobs - 1, jobs) ways.
+            before = ways.copy()
+            for jobs in range(1, most + 1):
+                there, from_here = _shifted(jobs * need)
+                ways[there] += min(math.comb(int(count) + jobs - 1, jobs), 2 * MOST_COUNTED) * before[from_here]
+        else:
+            for _ in range(count):
+                # None or one more job in the stage, then none or two more, none or four more, ...: every number, once.
+                for power in range(most.bit_length()):
+                    there, from_here = _shifted(need << power)
+                    ways[there] += ways[from_here].copy()
+                if ways.max() > MOST_COUNTED:
+                    break
+        if ways.max() > MOST_COUNTED:
+            return np.full((1,) * len(amounts), math.inf)
     return ways
 
 
-def count_states(stages: Stages, ways: Array) -> float:
+def _shifted(by: Ints) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
+    """Amounts from there on, and those that they are so much more than."""
+    return tuple(slice(int(n), None) for n in by), tuple(slice(None, -int(n) or None) for n in by)
+
+
+def count_states(stages: Places, ways: Array) -> float:
     """How many states the saturated chain has: a crew (of which there are so many ways), and a class that does not fit
     beside it."""
     if not np.all(np.isfinite(ways)):
@@ -134,8 +154,8 @@ class Blocked:
         return len(self.crew)
 
 
-def chain_size(stages: Stages) -> float:
-    """The size of the larger of the two lists that the saturated chain is made of."""
+def chain_size(stages: Places) -> float:
+    """The size of the larger of the two lists that the saturated chain is made of; infinite beyond MOST_COUNTED."""
     ways = count_crews(stages)
     return max(count_states(stages, ways), float(ways.sum()))
 
@@ -145,7 +165,7 @@ def chain_size(stages: Stages) -> float:
 STATE_BYTES, STAGE_BYTES, MOVE_BYTES = 40, 24, 160
 
 
-def chain_bytes(stages: Stages, size: float) -> float:
+def chain_bytes(stages: Places, size: float) -> float:
     """About what the saturated chain of a size takes while it is made and solved."""
     jobs = int(np.min((stages.units // np.maximum(stages.need.min(axis=0), 1)), initial=len(stages.of_class)))
     return size * (STATE_BYTES + STAGE_BYTES * len(stages.of_class) + MOVE_BYTES * min(jobs, len(stages.of_class)))

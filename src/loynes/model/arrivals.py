@@ -18,7 +18,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, Strict, ValidationInfo,
 
 from loynes.arrays import Array
 from loynes.model import modulation
-from loynes.model.fields import Duration, Finite, JobRate, JobRateOrZero, NonNegative, Record
+from loynes.model.fields import Duration, Finite, JobRate, JobRateOrZero, NonNegative, Record, at_most
 from loynes.model.laws import ServiceLaw
 from loynes.model.laws.empirical import read_values
 
@@ -30,6 +30,7 @@ LARGEST_BATCH = 100_000
 NEVER = 2.0**-40
 
 Row = tuple[NonNegative, ...]
+Square = tuple[tuple[Finite, ...], ...]
 
 
 class Process(Record):
@@ -89,8 +90,6 @@ class Modulated(Process):
         what = modulation.problem(d0, d1)
         if what is not None:
             raise ValueError(what)
-        if len(d0) > MOST_PHASES:
-            raise ValueError(f"{len(d0)} phases, at most {MOST_PHASES} are supported")
         _check_mix(self.mix, len(d0), "phases")
 
 
@@ -111,8 +110,8 @@ class Mmpp(Modulated):
     """A Poisson process whose rate depends on a phase: `generator` moves the phase, `rates` has a rate for each."""
 
     process: Literal["mmpp"] = "mmpp"
-    generator: tuple[tuple[Finite, ...], ...] = Field(min_length=1)
-    rates: tuple[JobRateOrZero, ...] = Field(min_length=1)
+    generator: Annotated[Square, at_most(MOST_PHASES)] = Field(min_length=1)
+    rates: Annotated[tuple[JobRateOrZero, ...], at_most(MOST_PHASES)] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _consistent(self) -> Mmpp:
@@ -133,8 +132,8 @@ class Map(Modulated):
     """The general Markovian arrival process: `d0` moves the phase without an arrival, `d1` with one."""
 
     process: Literal["map"] = "map"
-    d0: tuple[tuple[Finite, ...], ...] = Field(min_length=1)
-    d1: tuple[tuple[Finite, ...], ...] = Field(min_length=1)
+    d0: Annotated[Square, at_most(MOST_PHASES)] = Field(min_length=1)
+    d1: Annotated[Square, at_most(MOST_PHASES)] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _consistent(self) -> Map:
@@ -157,7 +156,7 @@ class Periodic(Process):
 
     process: Literal["periodic"] = "periodic"
     cycle: Duration
-    rates: tuple[JobRateOrZero, ...] = Field(min_length=1, max_length=MOST_SLOTS)
+    rates: Annotated[tuple[JobRateOrZero, ...], at_most(MOST_SLOTS)] = Field(min_length=1, max_length=MOST_SLOTS)
     mix: tuple[Row, ...] | None = None
 
     @model_validator(mode="after")
@@ -187,7 +186,7 @@ class Recorded(Process):
     model_config = ConfigDict(json_schema_extra=_or_file)
 
     process: Literal["trace"] = "trace"
-    gaps: tuple[NonNegative, ...] = Field(min_length=1, max_length=MOST_RECORDED)
+    gaps: Annotated[tuple[NonNegative, ...], at_most(MOST_RECORDED)] = Field(min_length=1, max_length=MOST_RECORDED)
 
     @model_validator(mode="before")
     @classmethod

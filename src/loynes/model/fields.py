@@ -45,6 +45,17 @@ Finite = Annotated[
 ]
 
 
+def at_most(most: int) -> BeforeValidator:
+    """A list of at most so many entries: a longer one is refused before its entries are looked at."""
+
+    def few(value: object) -> object:
+        if isinstance(value, list | tuple) and len(value) > most:
+            raise ValueError(f"has {len(value)} entries, at most {most} are taken")
+        return value
+
+    return BeforeValidator(few)
+
+
 def time_unit_of(info: ValidationInfo) -> str | None:
     """The unit of the model that is being read."""
     return (info.context or {}).get("time_unit")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import re
 import tomllib
@@ -118,9 +117,11 @@ def _read(source: str) -> Source:
             document, found = read_yaml(text)
             lines = partial(dict, found)
         else:
-            document = json.loads(text) if kind == "JSON" else tomllib.loads(text)
-            whole = copy.deepcopy(document)
-            lines = partial(json_lines if kind == "JSON" else toml_lines, text, whole)
+            read, lines_of = (json.loads, json_lines) if kind == "JSON" else (tomllib.loads, toml_lines)
+            document = read(text)
+
+            def lines() -> Lines:
+                return lines_of(text, read(text))  # changes are made to the document itself
     except UnicodeDecodeError:
         raise ModelError(f"{source}: not a text file in UTF-8; a model file is TOML, YAML or JSON") from None
     except OSError as error:

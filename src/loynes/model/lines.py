@@ -27,14 +27,18 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _PLAIN = re.compile(r"[^,\]}#\n]+")
 
 
+# Longer texts would take more than a second: what is wrong with them is said without lines.
+LONGEST = 1 << 19
+
+
 def toml_lines(text: str, document: object) -> Lines:
     """The line of every key and entry of a TOML file."""
-    return _agreed(_Toml(text), document)
+    return {} if len(text) > LONGEST else _agreed(_Toml(text), document)
 
 
 def json_lines(text: str, document: object) -> Lines:
     """The line of every key and entry of a JSON file."""
-    return _agreed(_Json(text), document)
+    return {} if len(text) > LONGEST else _agreed(_Json(text), document)
 
 
 def _agreed(reader: _Reader, document: object) -> Lines:

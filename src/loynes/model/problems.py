@@ -230,6 +230,8 @@ def _described(error: ErrorDetails, path: str) -> str:
     match error["type"]:
         case "too_short":
             return ": must have at least one entry"
+        case "too_long":
+            return f": has {error['ctx']['actual_length']} entries, at most {error['ctx']['max_length']} are taken"
         case "string_too_short":
             return ": must not be empty"
         case "model_type" | "dict_type" | "model_attributes_type":

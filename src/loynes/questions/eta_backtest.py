@@ -83,8 +83,8 @@ class AskEtaBacktest(Question):
         order = order_of(self.policy, {"window": self.window, "threshold": self.threshold, "option": self.option})
         check_policy(order, len(machines.units))
         trace = machines.fitting(trace)
-        limit = limits_of(trace)
-        start = recorded_starts(trace) if self.recorded else machines.replayed(trace, order, limit)
+        limit, look = limits_of(trace), context.deadline.look
+        start = recorded_starts(trace) if self.recorded else machines.replayed(trace, order, limit, look)
         instants = chosen_instants(trace, start, self.instants, LEARNT_FIRST, self.seed)
         draws = self.draws or (DRAWS if order.policy == "fcfs" else DRAWS_BY_EVENTS)
         model = None if self.laws_of is None else ModelLaws(load(self.laws_of))

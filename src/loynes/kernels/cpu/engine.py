@@ -19,7 +19,7 @@ from loynes.kernels.cpu.pile_in_time import pile_in_time
 from loynes.kernels.cpu.random_pile import random_pile
 from loynes.kernels.cpu.sandwich import perfect, sandwich
 from loynes.kernels.cpu.slopes import slopes
-from loynes.kernels.cpu.threads import cores, run_lines
+from loynes.kernels.cpu.threads import Flag, cores, new_flag, run_lines
 from loynes.kernels.cpu.together import TOGETHER
 from loynes.kernels.engine import CUT, mapped
 from loynes.kernels.reference import BLOCK
@@ -29,7 +29,7 @@ REPLICAS = 128
 # A task that goes by rows is begun with this part of them, at least one for every core.
 FIRST_PART = 64
 
-# Some rows of a task, through some jobs.
+# Some rows of a task, through some jobs. It looks at the flag that it was made with.
 Piece = Callable[[slice, int, int], None]
 
 
@@ -53,15 +53,18 @@ class CpuEngine:
     def first_rows(self, rows: int) -> int:
         return max(self._threads, rows // FIRST_PART)
 
-    def run(self, task: kinds.Task, state: kinds.AnyState, start: int, stop: int) -> None:
-        piece = PIECES[type(task)](task, state)
+    def run(
+        self, task: kinds.Task, state: kinds.AnyState, start: int, stop: int, look: kinds.Look | None = None
+    ) -> None:
+        flag = new_flag()
+        piece = PIECES[type(task)](task, state, flag)
         if task.by_rows:
             jobs = task.expected_jobs(start, stop) // max(stop - start, 1)
             lines = [_once(piece, rows) for rows in self._groups(start, stop, jobs)]
         else:
             assert start % BLOCK == stop % BLOCK == 0
             lines = [_line(piece, rows, start, stop) for rows in self._groups(0, task.rows, stop - start)]
-        run_lines(lines, self._threads)
+        run_lines(lines, self._threads, flag, look)
 
     def _groups(self, first: int, last: int, jobs: int) -> Iterator[slice]:
         """Rows to a piece: about CUT jobs, but never so many that a core would have nothing to do; and as many as take
@@ -78,34 +81,34 @@ def _once(piece: Piece, rows: slice) -> Iterator[Callable[[], None]]:
 
 
 def _line(piece: Piece, rows: slice, start: int, stop: int) -> Iterator[Callable[[], None]]:
-    """Some rows through all jobs, one stretch after the other: short enough that an interrupt is answered."""
+    """Some rows through all jobs, one stretch after the other."""
     for first in range(start, stop, CUT):
         yield partial(piece, rows, first, min(first + CUT, stop))
 
 
-def _forward(task: kinds.Forward, state: kinds.ForwardState) -> Piece:
+def _forward(task: kinds.Forward, state: kinds.ForwardState, flag: Flag) -> Piece:
     table, as_runs, stride, key = task.table, use_runs(task.table), look_every(task.table), np.uint64(task.seed)
 
     def piece(rows: slice, start: int, stop: int) -> None:
         chains = (state.workload[rows], state.places[rows], state.tally)
         numbers = (task.replicas[rows], task.group[rows], start, stop, task.observe)
-        forward(table, task.needs, as_runs, stride, key, task.stream, *numbers, *chains, task.controls)
+        forward(table, task.needs, as_runs, stride, key, task.stream, *numbers, *chains, task.controls, flag)
 
     return piece
 
 
-def _slopes(task: kinds.Slopes, state: kinds.SlopeState) -> Piece:
+def _slopes(task: kinds.Slopes, state: kinds.SlopeState, flag: Flag) -> Piece:
     key, stride = np.uint64(task.seed), look_every(task.table)
 
     def piece(rows: slice, start: int, stop: int) -> None:
         chains = mapped(state, lambda array: array[rows])
         numbers = (key, task.stream, task.replicas[rows], start, stop, task.observe)
-        slopes(task.table, task.needs, stride, *numbers, *chains)
+        slopes(task.table, task.needs, stride, *numbers, *chains, flag)
 
     return piece
 
 
-def _pile(task: kinds.Pile, state: kinds.PileState) -> Piece:
+def _pile(task: kinds.Pile, state: kinds.PileState, flag: Flag) -> Piece:
     key, first = np.uint64(task.seed), int(task.replicas[0])
     table, as_runs, stride = task.table, use_runs(task.table), look_every(task.table)
     drawn = table._replace(specific=np.zeros_like(table.specific))  # the kernel of random servers draws them itself
@@ -114,36 +117,36 @@ def _pile(task: kinds.Pile, state: kinds.PileState) -> Piece:
         numbers = (key, task.stream, first + rows.start, start, stop)
         heights, places, heap = mapped(state, lambda array: array[rows])
         if task.random:
-            random_pile(drawn, task.blockers, *numbers, heights, places, heap)
+            random_pile(drawn, task.blockers, *numbers, heights, places, heap, flag)
         else:
-            pile(table, task.needs, task.blockers, as_runs, stride, *numbers, heights, places, heap)
+            pile(table, task.needs, task.blockers, as_runs, stride, *numbers, heights, places, heap, flag)
 
     return piece
 
 
-def _regeneration(task: kinds.Regeneration, state: kinds.PileState) -> Piece:
+def _regeneration(task: kinds.Regeneration, state: kinds.PileState, flag: Flag) -> Piece:
     as_runs, key, first = use_runs(task.table), np.uint64(task.seed), int(task.replicas[0])
 
     def piece(rows: slice, start: int, stop: int) -> None:
         heights, _, heap = mapped(state, lambda array: array[rows])
         numbers = (key, task.stream, first + rows.start, task.begin)
-        regenerate(task.table, task.blockers, as_runs, *numbers, heights, heap)
+        regenerate(task.table, task.blockers, as_runs, *numbers, heights, heap, flag)
 
     return piece
 
 
-def _sandwich(task: kinds.Sandwich, state: kinds.PairState) -> Piece:
+def _sandwich(task: kinds.Sandwich, state: kinds.PairState, flag: Flag) -> Piece:
     as_runs, key, first = use_runs(task.table), np.uint64(task.seed), int(task.replicas[0])
 
     def piece(rows: slice, start: int, stop: int) -> None:
         low, high, met, places = (array[rows] for array in state)
         numbers = (key, task.stream, first + rows.start, start, stop)
-        sandwich(task.table, as_runs, *numbers, low, high, places, met)
+        sandwich(task.table, as_runs, *numbers, low, high, places, met, flag)
 
     return piece
 
 
-def _samples(task: kinds.Backward | kinds.Perfect, state: kinds.SampleState) -> Piece:
+def _samples(task: kinds.Backward | kinds.Perfect, state: kinds.SampleState, flag: Flag) -> Piece:
     as_runs, key = use_runs(task.table), np.uint64(task.seed)
     kernel: Any = backward if isinstance(task, kinds.Backward) else perfect
     options: tuple[float, ...]
@@ -156,24 +159,24 @@ def _samples(task: kinds.Backward | kinds.Perfect, state: kinds.SampleState) -> 
         numbers = task.replicas[rows]
         places = start_places(task.table.arrivals, task.seed, task.stream, numbers)
         samples = (array[rows] for array in state)
-        kernel(task.table, as_runs, key, task.stream, int(numbers[0]), *options, places, *samples)
+        kernel(task.table, as_runs, key, task.stream, int(numbers[0]), *options, places, *samples, flag)
 
     return piece
 
 
-def _blocks(task: kinds.BlockBefore | kinds.PileInTime, state: kinds.BlockState | kinds.SpanState) -> Piece:
+def _blocks(task: kinds.BlockBefore | kinds.PileInTime, state: kinds.BlockState | kinds.SpanState, flag: Flag) -> Piece:
     as_runs, key, first = use_runs(task.table), np.uint64(task.seed), int(task.replicas[0])
     kernel: Any = pile_before if isinstance(task, kinds.BlockBefore) else pile_in_time
     reach = task.length if isinstance(task, kinds.BlockBefore) else task.span
 
     def piece(rows: slice, start: int, stop: int) -> None:
         blocks = (array[rows] for array in state)
-        kernel(task.table, as_runs, key, task.stream, first + rows.start, reach, *blocks)
+        kernel(task.table, as_runs, key, task.stream, first + rows.start, reach, *blocks, flag)
 
     return piece
 
 
-PIECES: dict[type[kinds.Task], Callable[[Any, Any], Piece]] = {
+PIECES: dict[type[kinds.Task], Callable[[Any, Any, Flag], Piece]] = {
     kinds.Forward: _forward,
     kinds.Slopes: _slopes,
     kinds.Pile: _pile,

@@ -11,6 +11,7 @@ from loynes.kernels.cpu.controls import add_jobs, add_stretch, new_surplus
 from loynes.kernels.cpu.jobs import FIRST, LAST, draw_block, new_block, phase_of
 from loynes.kernels.cpu.memory import copy_row
 from loynes.kernels.cpu.state import add_lost, get, look, put, rebase
+from loynes.kernels.cpu.threads import NO_FLAG
 from loynes.kernels.cpu.together import (
     TOGETHER,
     advance_together,
@@ -44,6 +45,7 @@ def forward(
     places,
     tally,
     controls=NO_CONTROLS,
+    flag=NO_FLAG,
 ):
     """Jobs begin .. end-1 (multiples of BLOCK) of the replicas whose workloads are the rows of W, with the arrival
     process at places[r]; updates these and the tally, each replica in a tally row of its own, with the sums that
@@ -51,7 +53,7 @@ def forward(
 
     Row r depends on nothing but (table, seed, stream, replicas[r]) and the jobs so far: not on how work is cut.
     """
-    rooms = new_block(table), new_jobs(TOGETHER), new_states(table, as_runs, TOGETHER)
+    rooms = new_block(table, flag), new_jobs(TOGETHER), new_states(table, as_runs, TOGETHER)
     surplus = new_surplus(stride, TOGETHER)
     scratch = _own_rows(tally), np.empty(needs.need.size), np.zeros(needs.need.size * table.units.size)
     numbers = stride, seed, stream, replicas, rows, begin, end, observe
@@ -89,6 +91,8 @@ def _forward(
             put(member(states, g), W[r + g])
             _copy_sums(tally, rows[r + g], own, g)
         for first in range(begin, end, BLOCK):
+            if block.flag[0]:
+                return
             for g in range(count):
                 places[r + g] = draw_block(table, seed, stream, replicas[r + g], first, block, places[r + g])
                 keep_jobs(states, block, jobs, g)

@@ -15,6 +15,7 @@ from loynes.kernels.cpu.arrivals import walk, walk_sessions
 from loynes.kernels.cpu.compiled import compiled, inlined
 from loynes.kernels.cpu.elementary import exp, log
 from loynes.kernels.cpu.philox import words
+from loynes.kernels.cpu.threads import NO_FLAG, Flag
 from loynes.kernels.cpu.variants import PlainTable, SimpleTable, chosen_by_type, typed
 from loynes.kernels.reference import BLOCK
 
@@ -44,9 +45,10 @@ class Block(NamedTuple):
     assignment: np.ndarray  # [job, word], what specific servers are drawn from
     place: np.ndarray  # where the arrival process stands at each job, if it has a memory
     move: np.ndarray
+    flag: np.ndarray  # looked at once a block: raised, the work is given up
 
 
-def new_block(table: JobTable) -> Block:
+def new_block(table: JobTable, flag: Flag = NO_FLAG) -> Block:
     """Room for a block of a model's jobs."""
     most = int(table.specific.sum(axis=1).max())
     return Block(
@@ -62,6 +64,7 @@ def new_block(table: JobTable) -> Block:
         np.empty((BLOCK, 4 * ((most + 3) // 4)), np.uint64),
         np.zeros(BLOCK, np.int64),
         np.empty((4, 1), np.uint64),
+        flag,
     )
 
 

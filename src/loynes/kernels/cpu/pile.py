@@ -8,19 +8,22 @@ from loynes.kernels.cpu.compiled import compiled, prepares
 from loynes.kernels.cpu.jobs import FIRST, LAST, draw_block, new_block, phase_of
 from loynes.kernels.cpu.memory import copy_row
 from loynes.kernels.cpu.state import add_lost, advance, get, look, lower, new_state, put
+from loynes.kernels.cpu.threads import NO_FLAG
 from loynes.kernels.cpu.variants import typed
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.tally import Heap
 
 
 @prepares
-def pile(table, needs, blockers, as_runs, stride, seed, stream, first_replica, begin, end, H, places, heap):
+def pile(
+    table, needs, blockers, as_runs, stride, seed, stream, first_replica, begin, end, H, places, heap, flag=NO_FLAG
+):
     """Pile jobs begin .. end-1 (multiples of BLOCK) of replicas first_replica + r on the heights heap.base[r] + H[r].
 
     H[r, 0] = 0 at every block's end, so that heights keep their precision however high the pile is. Gathered beside it:
     the expected HOL loss of every stride-th job, and what control variates need (see `count`).
     """
-    rooms = new_block(table), new_state(table, as_runs)
+    rooms = new_block(table, flag), new_state(table, as_runs)
     scratch = one_row(heap), np.empty(needs.need.size), np.zeros(needs.need.size * table.units.size)
     numbers = stride, seed, stream, first_replica, begin, end
     _pile(typed(table), needs, blockers, *rooms, *scratch, *numbers, H, places, heap)
@@ -52,6 +55,8 @@ def _pile(
         copy_counts(heap, r, own, FIRST)
         base, loss = heap.base[r], own.loss[0]
         for first in range(begin, end, BLOCK):
+            if block.flag[0]:
+                return
             x = draw_block(table, seed, stream, first_replica + r, first, block, x)
             for j in range(0, BLOCK, stride):
                 look(state, block, j, needs, 0.0, wait_k, loss_k)
@@ -72,9 +77,9 @@ def _pile(
 
 
 @prepares
-def regenerate(table, blockers, as_runs, seed, stream, first_replica, begin, H, heap):
+def regenerate(table, blockers, as_runs, seed, stream, first_replica, begin, H, heap, flag=NO_FLAG):
     """Pile on from job `begin` (a multiple of BLOCK) up to and with the first job that needs all servers."""
-    rooms = new_block(table), new_state(table, as_runs), one_row(heap)
+    rooms = new_block(table, flag), new_state(table, as_runs), one_row(heap)
     _regenerate(typed(table), blockers, *rooms, seed, stream, first_replica, begin, H, heap)
 
 
@@ -85,7 +90,7 @@ def _regenerate(table, blockers, block, state, own, seed, stream, first_replica,
         copy_counts(heap, r, own, FIRST)
         first = begin
         last = BLOCK
-        while last == BLOCK:
+        while last == BLOCK and not block.flag[0]:
             draw_block(table, seed, stream, first_replica + r, first, block, FIRST)
             last = 0
             while last < BLOCK and block.need[last] < table.servers:

@@ -7,18 +7,19 @@ import numpy as np
 from loynes.kernels.cpu.compiled import compiled, prepares
 from loynes.kernels.cpu.jobs import draw_block, new_block
 from loynes.kernels.cpu.state import advance, get, lower, new_state, put
+from loynes.kernels.cpu.threads import NO_FLAG
 from loynes.kernels.cpu.variants import typed
 from loynes.kernels.reference import BLOCK
 
 
 @prepares
-def pile_in_time(table, as_runs, seed, stream, first_replica, span, height, jobs):
+def pile_in_time(table, as_runs, seed, stream, first_replica, span, height, jobs, flag=NO_FLAG):
     """The height of the pile, started flat, of all jobs that come in less than `span` from place 0 on,
     and how many of each class there are.
 
     Job 0 of a replica stands for that place and is no job of the pile.
     """
-    rooms = new_block(table), new_state(table, as_runs), np.empty(table.servers)
+    rooms = new_block(table, flag), new_state(table, as_runs), np.empty(table.servers)
     _pile_in_time(typed(table), *rooms, seed, stream, first_replica, span, height, jobs)
 
 
@@ -29,7 +30,7 @@ def _pile_in_time(table, block, state, H, seed, stream, first_replica, span, hei
         put(state, H)
         base, when, x, first, inside = 0.0, 0.0, 0, 0, True
         jobs[r] = 0
-        while inside:
+        while inside and not block.flag[0]:
             x = draw_block(table, seed, stream, first_replica + r, first, block, x)
             end = 0
             while end < BLOCK and inside:

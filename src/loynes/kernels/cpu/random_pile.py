@@ -9,6 +9,7 @@ from loynes.kernels.cpu.compiled import compiled, prepares
 from loynes.kernels.cpu.jobs import FIRST, LAST, draw_block, new_block
 from loynes.kernels.cpu.philox import words
 from loynes.kernels.cpu.pile import copy_counts, count, one_row
+from loynes.kernels.cpu.threads import NO_FLAG
 from loynes.kernels.cpu.variants import typed
 from loynes.kernels.reference import BLOCK
 
@@ -16,10 +17,10 @@ _32, _2, _3 = np.uint64(32), np.int64(2), np.int64(3)
 
 
 @prepares
-def random_pile(table, blockers, seed, stream, first_replica, begin, end, H, places, heap):
+def random_pile(table, blockers, seed, stream, first_replica, begin, end, H, places, heap, flag=NO_FLAG):
     """As `pile`, but rows of H are not sorted: who is where is part of the state. Every job's own loss is summed."""
     near, far = np.empty((4, BLOCK), np.uint64), np.empty((4, 1), np.uint64)
-    rooms = new_block(table), one_row(heap), near, far
+    rooms = new_block(table, flag), one_row(heap), near, far
     _random_pile(typed(table), blockers, *rooms, seed, stream, first_replica, begin, end, H, places, heap)
 
 
@@ -31,6 +32,8 @@ def _random_pile(table, blockers, block, own, near, far, seed, stream, first_rep
         copy_counts(heap, r, own, FIRST)
         base, loss = heap.base[r], heap.loss[r, 0]
         for first in range(begin, end, BLOCK):
+            if block.flag[0]:
+                return
             x = draw_block(table, seed, stream, first_replica + r, first, block, x)
             words(seed, stream | ASSIGNMENT, first_replica + r, first, near[0], near[1], near[2], near[3])
             for j in range(BLOCK):

@@ -8,6 +8,7 @@ from loynes.kernels.cpu.compiled import compiled, prepares
 from loynes.kernels.cpu.jobs import FIRST, LAST, draw_block, new_block
 from loynes.kernels.cpu.memory import copy_row
 from loynes.kernels.cpu.state import advance, get, new_state, put, rebase, same
+from loynes.kernels.cpu.threads import NO_FLAG
 from loynes.kernels.cpu.trail import extend_trail, new_trail, trail_at
 from loynes.kernels.cpu.variants import typed
 from loynes.kernels.reference import BLOCK
@@ -16,12 +17,12 @@ NOW = np.int64(0)
 
 
 @prepares
-def sandwich(table, as_runs, seed, stream, first_replica, begin, end, low, high, places, met):
+def sandwich(table, as_runs, seed, stream, first_replica, begin, end, low, high, places, met, flag=NO_FLAG):
     """Jobs begin .. end-1 (multiples of BLOCK) for the pairs of rows low[r] <= high[r] of replicas first_replica + r.
 
     met[r] is the number of jobs after which the two were first seen equal (at a block's end), -1 if not yet.
     """
-    rooms = new_block(table), new_state(table, as_runs), new_state(table, as_runs)
+    rooms = new_block(table, flag), new_state(table, as_runs), new_state(table, as_runs)
     _sandwich(typed(table), *rooms, seed, stream, first_replica, begin, end, low, high, places, met)
 
 
@@ -43,13 +44,16 @@ def _sandwich(table, block, lower, upper, seed, stream, first_replica, begin, en
 
 
 @prepares
-def perfect(table, as_runs, seed, stream, first_replica, initial, longest, ceiling, rise, places, W, length, doublings):
+def perfect(
+    table, as_runs, seed, stream, first_replica, initial, longest, ceiling, rise, places, W, length, doublings,
+    flag=NO_FLAG,
+):  # fmt: skip
     """One sample a row of W: double n from `initial` until chains begun n jobs ago at 0 and at a ceiling meet by now.
 
     The ceiling starts at `ceiling` and grows by `rise` with every doubling. length[r] is the n that sufficed, 0 if none
     up to `longest` did.
     """
-    rooms = new_block(table), new_state(table, as_runs), new_state(table, as_runs)
+    rooms = new_block(table, flag), new_state(table, as_runs), new_state(table, as_runs)
     pasts = initial, longest, ceiling, rise
     _perfect(typed(table), *rooms, seed, stream, first_replica, *pasts, places, W, length, doublings)
 
@@ -77,7 +81,7 @@ def _perfect(
         trail = new_trail(places[r])
         length[r] = 0
         doublings[r] = 0
-        while n <= longest:
+        while n <= longest and not block.flag[0]:
             W[r] = 0.0
             put(lower, W[r])
             W[r] = ceiling + rise * doublings[r]
@@ -102,6 +106,8 @@ def _together(table, seed, stream, replica, begin, end, block, trail, lower, upp
     at = end + 1
     x = trail[0]
     for first in range(begin, end, BLOCK):
+        if block.flag[0]:
+            break
         if first < 0:
             draw_block(table, seed, stream, replica, first, block, trail_at(trail, first))
         else:

@@ -13,6 +13,7 @@ import numpy as np
 
 from loynes.kernels.cpu.compiled import compiled, prepares
 from loynes.kernels.cpu.jobs import draw_block, new_block
+from loynes.kernels.cpu.threads import NO_FLAG
 from loynes.kernels.cpu.variants import typed
 from loynes.kernels.reference import BLOCK
 
@@ -29,10 +30,10 @@ class Runs(NamedTuple):
 
 
 @prepares
-def slopes(table, needs, stride, seed, stream, replicas, begin, end, observe, W, D, places, sums):
+def slopes(table, needs, stride, seed, stream, replicas, begin, end, observe, W, D, places, sums, flag=NO_FLAG):
     """Jobs begin .. end-1 (multiples of BLOCK) of the replicas whose workloads are the rows of W, and their derivatives
     those of D; updates these, the places of the arrival process and, where they are observed, the sums."""
-    rooms = new_block(table), _new_runs(table.servers, D.shape[2])
+    rooms = new_block(table, flag), _new_runs(table.servers, D.shape[2])
     numbers = stride, seed, stream, replicas, begin, end, observe
     _slopes(typed(table), needs, *rooms, *numbers, W, D, places, sums)
 
@@ -43,6 +44,8 @@ def _slopes(table, needs, block, runs, stride, seed, stream, replicas, begin, en
         _put(runs, W[r], D[r])
         x = places[r]
         for first in range(begin, end, BLOCK):
+            if block.flag[0]:
+                return
             x = draw_block(table, seed, stream, replicas[r], first, block, x)
             now = 0.0
             for j in range(BLOCK):

@@ -22,7 +22,7 @@ import numpy as np
 
 from loynes.arrays import Array, Ints
 from loynes.kernels.cpu.replay import Chain, Jobs, Met, Saved, cheaper_as_runs
-from loynes.kernels.cpu.threads import cores, run_lines
+from loynes.kernels.cpu.threads import cores, heed, new_flag, run_lines
 from loynes.kernels.reference import BLOCK
 
 # Jobs of a stretch: whole blocks, and no fewer than servers, so that states take no more memory than jobs.
@@ -43,7 +43,7 @@ class Replayed:
         self._jobs, self._met = jobs, Met(np.empty(count), np.empty(count))
         self._firsts = range(0, count, stretch)
         self._before: list[Saved] = [chain.state] * len(self._firsts)
-        self._chain = chain
+        self._chain, self._flag = chain, new_flag()
         self.again = 0  # stretches that were run a second time, because a guess was wrong
 
     @property
@@ -86,7 +86,7 @@ class Replayed:
         chains = [self._chain, *(Chain(self._chain.servers, self._chain.as_runs) for _ in ends[1:])]
         begins = [at, *ends[:-1]]
         turns = zip(chains, begins, ends, strict=True)
-        run_lines([iter([partial(self._run_on, *turn)]) for turn in turns], len(chains))
+        run_lines([iter([partial(self._run_on, *turn)]) for turn in turns], len(chains), self._flag)
         again = 0
         for chain, begin, end in zip(chains[1:], begins[1:], ends[1:], strict=True):
             met = self._run_on(self._chain, begin, end, until_met=True)
@@ -103,6 +103,7 @@ class Replayed:
         for k in range(begin, end):
             if until_met and chain.stands_at(self._before[k]):
                 return k
+            heed(self._flag)
             self._before[k] = chain.state
             chain.run(self._jobs, *self._bounds(k), self._met, ALL_TIME, 0, np.zeros(1))
         return end

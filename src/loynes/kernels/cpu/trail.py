@@ -47,6 +47,9 @@ def _extended(table, seed, stream, replica, n, block, trail):
     longer = np.empty(wanted, np.int64)
     longer[:known] = trail
     for k in range(known, wanted):
+        if block.flag[0]:
+            longer[k] = 0
+            continue
         longer[k] = step_back(table, seed, stream, replica, -k * BLOCK, longer[k - 1], block)
     return longer
 

@@ -65,27 +65,31 @@ class CudaEngine:
     def first_rows(self, rows: int) -> int:
         return max(1, rows // 4)
 
-    def run(self, task: kinds.Task, state: kinds.AnyState, start: int, stop: int) -> None:
+    def run(
+        self, task: kinds.Task, state: kinds.AnyState, start: int, stop: int, look: kinds.Look | None = None
+    ) -> None:
         if isinstance(task, SHORT) or (isinstance(task, kinds.Regeneration) and Arriving.of(task.table).walked):
             from loynes.kernels.cpu.engine import CpuEngine  # loads a compiler that is not needed otherwise
 
-            CpuEngine().run(task, state, start, stop)
+            CpuEngine().run(task, state, start, stop, look)
             return
         runner = RUNNERS.get(type(task))
         if runner is None:
             raise UsageError(f"backend 'cuda': does not do this ({type(task).__name__}); use --backend cpu (or auto)")
         try:
-            runner(task, state, start, stop, Options(self.bits))
+            runner(task, state, start, stop, Options(self.bits, look=look))
         except TooManyRunsError:  # before anything was written into the state
-            runner(task, state, start, stop, Options(self.bits, roomy=True))
+            runner(task, state, start, stop, Options(self.bits, True, look))
 
 
 @dataclass(frozen=True)
 class Options:
-    """How kernels are compiled: numbers of so many bits, lists of runs with room for as many as there can be."""
+    """How kernels are compiled: numbers of so many bits, lists of runs with room for as many as there can be; and who
+    looks, after every launch, whether to go on."""
 
     bits: int
     roomy: bool = False
+    look: kinds.Look | None = None
 
     def shape_of(self, table: JobTable, blockers: int = 0, chains: int = 1, random: bool = False) -> Shape:
         if random:
@@ -109,7 +113,7 @@ def _forward(task: kinds.Forward, state: kinds.ForwardState, start: int, stop: i
     none, loss = cp.zeros((columns, kept), weights.count), cp.zeros((kept, tally.loss.shape[1]))
     bins = cp.zeros((len(tally.looks) if task.observe else 0, columns, BINS), weights.bin)
     sums = (workload, weights.looked, shape.real(tally.per_unit), group, wait, square, none, loss, bins)
-    for first, last in _launches(start, stop, walks):
+    for first, last in _launches(start, stop, walks, options.look):
         jobs = (np.int64(first), np.int64(last), np.int32(count), np.int32(task.observe))
         kernel(count, np.uint32(task.stream), number, *jobs, *sums)
     kernel.see_to_room()
@@ -161,7 +165,7 @@ def _piled(
     looked = weights.looked if weights else cp.zeros(0)
     blocking = (cp.asarray(blockers.of_class.astype(np.int32)), cp.asarray(blockers.waits_for))
     numbers = (np.uint32(task.stream), np.uint32(task.replicas[0]))
-    for first, last in _launches(start, stop, walks):
+    for first, last in _launches(start, stop, walks, options.look):
         jobs = (np.int64(first), np.int64(last), np.int32(count), np.int32(isinstance(task, kinds.Regeneration)))
         kernel(count, *numbers, *jobs, heights, looked, *blocking, *columns)
     kernel.see_to_room()
@@ -178,7 +182,7 @@ def _sandwich(task: kinds.Sandwich, state: kinds.PairState, start: int, stop: in
     met = cp.asarray(state.met)
     numbers = (np.uint32(task.stream), np.uint32(task.replicas[0]))
     walks = _walks_of(kernel, task, state.places, stop - start)
-    for first, last in _launches(start, stop, walks):
+    for first, last in _launches(start, stop, walks, options.look):
         kernel(task.rows, *numbers, np.int64(first), np.int64(last), np.int32(task.rows), low, high, met)
     kernel.see_to_room()
     for array, held in zip(state, (low.get(), high.get(), met.get(), walks.places()), strict=True):
@@ -188,11 +192,13 @@ def _sandwich(task: kinds.Sandwich, state: kinds.PairState, start: int, stop: in
 def _backward(task: kinds.Backward, state: kinds.SampleState, start: int, stop: int, options: Options) -> None:
     shape = options.shape_of(task.table)
     if shape.arriving.walked:
-        pasts.backward(task, mapped(state, lambda array: array[start:stop]), task.replicas[start:stop], shape)
+        pasts.backward(
+            task, mapped(state, lambda array: array[start:stop]), task.replicas[start:stop], shape, options.look
+        )
         return
     kernel = Kernel("backward", shape, task.table, task.seed)
     numbers = (np.int64(task.initial), np.int32(task.confirmations), np.int64(task.longest))
-    _samples(kernel, task, numbers, state, start, stop)
+    _samples(kernel, task, numbers, state, (start, stop), options.look)
 
 
 def _perfect(task: kinds.Perfect, state: kinds.SampleState, start: int, stop: int, options: Options) -> None:
@@ -209,7 +215,7 @@ def _perfect(task: kinds.Perfect, state: kinds.SampleState, start: int, stop: in
         np.float64(task.ceiling * up),
         np.float64(task.rise * up),
     )
-    _samples(kernel, task, numbers, state, start, stop)
+    _samples(kernel, task, numbers, state, (start, stop), options.look)
 
 
 RUNNERS: dict[type[kinds.Task], Callable[[Any, Any, int, int, Options], None]] = {
@@ -226,23 +232,28 @@ SLOT = np.dtype([("sample", "i8"), ("n", "i8"), ("first", "i8"), ("doublings", "
 
 
 def _samples(
-    kernel: Kernel, task: kinds.Sampling, options: tuple[Any, ...], state: kinds.SampleState, start: int, stop: int
+    kernel: Kernel,
+    task: kinds.Sampling,
+    options: tuple[Any, ...],
+    state: kinds.SampleState,
+    rows: tuple[int, int],
+    look: kinds.Look | None,
 ) -> None:
     """Samples by slots; where they do not all fit into the device's memory, in two parts."""
-    cp = cupy()
+    cp, (start, stop) = cupy(), rows
     try:
         numbers = (np.uint32(task.stream), np.uint32(task.replicas[start]))
-        _take_samples(kernel, (*numbers, *options), mapped(state, lambda array: array[start:stop]))
+        _take_samples(kernel, (*numbers, *options), mapped(state, lambda array: array[start:stop]), look)
     except cp.cuda.memory.OutOfMemoryError:
         if stop - start == 1:
             raise
         cp.get_default_memory_pool().free_all_blocks()
         middle = (start + stop) // 2
-        _samples(kernel, task, options, state, start, middle)
-        _samples(kernel, task, options, state, middle, stop)
+        _samples(kernel, task, options, state, (start, middle), look)
+        _samples(kernel, task, options, state, (middle, stop), look)
 
 
-def _take_samples(kernel: Kernel, options: tuple[Any, ...], state: kinds.SampleState) -> None:
+def _take_samples(kernel: Kernel, options: tuple[Any, ...], state: kinds.SampleState, look: kinds.Look | None) -> None:
     """Each launch makes some blocks of jobs, until no slot has a sample under way."""
     cp = cupy()
     count, servers = state.workload.shape
@@ -260,6 +271,8 @@ def _take_samples(kernel: Kernel, options: tuple[Any, ...], state: kinds.SampleS
         kernel(slots, *options, *limits, taken, held, unfinished, *samples)
         cp.cuda.get_current_stream().synchronize()
         blocks = _next_blocks(blocks, time.perf_counter() - began)
+        if look is not None:
+            look()
     kernel.see_to_room()
     for array, sampled in zip(state, samples, strict=True):
         array[...] = sampled.get()
@@ -271,7 +284,7 @@ def _walks_of(kernel: Kernel, task: kinds.ModelTask, places: kinds.Ints, jobs: i
     return walks
 
 
-def _launches(start: int, stop: int, walks: Walks) -> Iterator[tuple[int, int]]:
+def _launches(start: int, stop: int, walks: Walks, look: kinds.Look | None) -> Iterator[tuple[int, int]]:
     """start .. stop cut into launches of about LAUNCH_SECONDS; each is waited for."""
     blocks = FIRST_BLOCKS
     stream = cupy().cuda.get_current_stream()
@@ -283,6 +296,8 @@ def _launches(start: int, stop: int, walks: Walks) -> Iterator[tuple[int, int]]:
         stream.synchronize()
         blocks = _next_blocks((last - start) // BLOCK, time.perf_counter() - began)
         start = last
+        if look is not None and start < stop:
+            look()
 
 
 def _next_blocks(blocks: int, took: float) -> int:

@@ -28,8 +28,8 @@ Launch = Callable[..., None]
 class Pasts:
     """Rows, and the trails of their arrivals."""
 
-    def __init__(self, kernel: Kernel, task: kinds.Sampling, replicas: Ints) -> None:
-        self.kernel, self.replicas = kernel, replicas
+    def __init__(self, kernel: Kernel, task: kinds.Sampling, replicas: Ints, look: kinds.Look | None) -> None:
+        self.kernel, self.replicas, self._look = kernel, replicas, look
         self._together = min(len(replicas), kernel.resident)
         self._walks = Walks(kernel, task, self._together, task.longest)
         self._trail = [start_places(task.table.arrivals, task.seed, task.stream, replicas)]  # [window's end][row]
@@ -57,7 +57,9 @@ class Pasts:
                 self._walks.take(self.replicas[part], self._trail[edge][part])
                 self._walks.go(first, last)
                 launch(first, last, len(held[0]), *held)
-                stream.synchronize()  # an interrupt is answered
+                stream.synchronize()
+                if self._look is not None:
+                    self._look()
             for array, run in zip(state, held, strict=True):
                 array[part] = run.get()
 
@@ -66,11 +68,13 @@ class Pasts:
             yield slice(begin, begin + self._together)
 
 
-def backward(task: kinds.Backward, state: kinds.SampleState, replicas: Ints, shape: Shape) -> None:
+def backward(
+    task: kinds.Backward, state: kinds.SampleState, replicas: Ints, shape: Shape, look: kinds.Look | None
+) -> None:
     """Chains from empty, until so many workloads in a row are equal (kernels/cpu/backward.py)."""
     cp = cupy()
     kernel = Kernel("forward", shape, task.table, task.seed)
-    pasts = Pasts(kernel, task, replicas)
+    pasts = Pasts(kernel, task, replicas, look)
     nothing = cp.zeros(1, np.int64)
 
     def launch(first: int, last: int, rows: int, replica: Any, W: Any, group: Any) -> None:
@@ -105,7 +109,7 @@ def perfect(task: kinds.Perfect, state: kinds.SampleState, replicas: Ints, shape
     """Pairs from empty and from the ceiling, until they have met by now (kernels/cpu/sandwich.py); ceilings are taken
     `up` times as high."""
     kernel = Kernel("sandwich", shape, task.table, task.seed)
-    pasts = Pasts(kernel, task, replicas)
+    pasts = Pasts(kernel, task, replicas, look)
 
     def launch(first: int, last: int, rows: int, low: Any, high: Any, met: Any) -> None:
         numbers = (np.uint32(task.stream), np.uint32(0))  # replicas are those of the walk

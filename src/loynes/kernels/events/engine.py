@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self, cast
 
@@ -14,13 +15,15 @@ from loynes.arrays import Array, Ints
 from loynes.errors import UsageError
 from loynes.inputs.tables import class_probabilities
 from loynes.kernels.cpu.engine import PIECES, Piece
-from loynes.kernels.engine import AnyState, Engine, ModelTask, State
+from loynes.kernels.cpu.threads import Flag, heed
+from loynes.kernels.engine import AnyState, Engine, Look, ModelTask, State
 from loynes.kernels.events.changes import Changes, ServerChange, apply
 from loynes.kernels.events.floor import SPARE, larger
 from loynes.kernels.events.histograms import Histograms
 from loynes.kernels.events.layout import Layout, Rules
 from loynes.kernels.events.loop import Arrivals, loop_of, new_observations, run_events
 from loynes.kernels.events.mix import Mix, recorded_mix
+from loynes.kernels.events.pace import Pace, go_on
 from loynes.kernels.events.policies import Policy, find_policy
 from loynes.kernels.events.predictions import Beliefs, predicted
 from loynes.kernels.events.replica import Replica, ReplicaRecord, floor_for, with_announced
@@ -148,15 +151,16 @@ def run_replicas(events: Events, engine: Engine) -> list[ReplicaRecord]:
     return [record for record in state.records if record is not None]
 
 
-def _piece(events: Events, state: EventState) -> Piece:
+def _piece(events: Events, state: EventState, flag: Flag) -> Piece:
     run = loop_of(events.policy)  # one for all threads
     assert run is not None
 
     def piece(rows: slice, start: int, stop: int) -> None:
+        pace = Pace(partial(heed, flag))
         for row in range(rows.start, rows.stop):
             workload = None if events.workload is None else events.workload[row]
             history = 0 if events.history is None else int(events.history[row])
-            state.records[row] = Replica(events, int(events.replicas[row]), workload, history).run()
+            state.records[row] = Replica(events, int(events.replicas[row]), workload, history, pace).run()
 
     return piece
 
@@ -202,13 +206,15 @@ def run_classes(
     beliefs: Beliefs | None = None,
     lost: tuple[ServerChange, ...] = (),
     seed: int = 1,
+    look: Look = go_on,
 ) -> tuple[Array, Array]:
     """The same for jobs whose needs are those of their classes, `demand`: [class, kind].
 
     With `beliefs` run times are predicted, and guesses are for users of whom too little is known. Servers may be lost
-    and come back, in order of time; those that fail are drawn by the seed.
+    and come back, in order of time; those that fail are drawn by the seed. `look` may end the work by an exception.
     """
     count = len(arrival)
+    pace = Pace(look)
     # Every job has a row; nothing is summed up by class, of which there may be as many as jobs.
     observations = new_observations(1, len(units), 1.0, count, layout is not None)
     given = option
@@ -240,7 +246,7 @@ def run_classes(
                 apply(change, floor, policy.keeps_place, np.random.default_rng([seed, 0, change.number]))
             stretch = min(float(until), coming[-1].time) if coming else float(until)
             i = run_events(
-                policy, given, floor, arrivals, i, count + 1, stretch, demand, 0, count, count,
+                pace, policy, given, floor, arrivals, i, count + 1, stretch, demand, 0, count, count,
                 bool(until < np.inf), observations, nothing, state,
             )  # fmt: skip
             if floor.counts[SPARE] == 0:

@@ -32,9 +32,10 @@ from loynes.kernels.events.sharing import (
 from loynes.kernels.events.uncounted import inlined, uncounted
 
 # Places in Floor.counts. WOKEN: servers were lost or came back, and nobody has been started since. BY_CLASS: whether
-# lines of every class are kept, too. The last three are policies' own: a number they keep, how many steps a
-# schedule has, and whether servers have become free, or been lost, that no schedule foresaw.
-HEAD, TAIL, LINED, RUNNING, SPARE, WOKEN, BY_CLASS, MEMORY, STEPS, SURPRISED, COUNTS = range(11)
+# lines of every class are kept, too. MEMORY, STEPS, SURPRISED are policies' own: a number they keep, how many steps a
+# schedule has, and whether servers have become free, or been lost, that no schedule foresaw. LEFT: events that may
+# still happen before somebody looks whether to go on.
+HEAD, TAIL, LINED, RUNNING, SPARE, WOKEN, BY_CLASS, MEMORY, STEPS, SURPRISED, LEFT, COUNTS = range(12)
 NOBODY = -1
 # Numbers that a timetable may take.
 MOST_PLANNED = 1 << 28

@@ -8,6 +8,7 @@ are days of a history, drawn anew for every draw.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from loynes.kernels.cpu.calendar import Calendar, new_calendar
 from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.cpu.engine import PIECES, Piece
 from loynes.kernels.cpu.starts import draw_times, starts_in_turn
+from loynes.kernels.cpu.threads import Flag, heed
 from loynes.kernels.engine import Task
 from loynes.kernels.events.floor import (
     NOBODY,
@@ -34,6 +36,7 @@ from loynes.kernels.events.floor import (
 from loynes.kernels.events.layout import Layout
 from loynes.kernels.events.loop import Arrivals, loop_of, new_observations, run_events
 from loynes.kernels.events.node_order import NONE
+from loynes.kernels.events.pace import Pace
 from loynes.kernels.events.placing import add_piece, move_units, piece_on
 from loynes.kernels.events.policies import Policy
 from loynes.kernels.events.replica import floor_for
@@ -161,7 +164,7 @@ class _Room(NamedTuple):
     free: Ints
 
 
-def _piece(task: Forecast, state: ForecastState) -> Piece:
+def _piece(task: Forecast, state: ForecastState, flag: Flag) -> Piece:
     jobs = len(task.need)
     if not task.piled:
         loop_of(task.policy)  # one for all threads
@@ -179,8 +182,9 @@ def _piece(task: Forecast, state: ForecastState) -> Piece:
                 *room, state.starts[rows], task.edges, state.busy[rows],
             )  # fmt: skip
             return
+        pace = Pace(partial(heed, flag))
         for row in range(rows.start, rows.stop):
-            _serve(task, classes, later, int(draws[row]), room, state.starts[row], state.busy[row])
+            _serve(pace, task, classes, later, int(draws[row]), room, state.starts[row], state.busy[row])
 
     return piece
 
@@ -189,6 +193,7 @@ PIECES[Forecast] = _piece
 
 
 def _serve(
+    pace: Pace,
     task: Forecast,
     classes: JobClasses,
     days: Later | None,
@@ -220,8 +225,8 @@ def _serve(
         i, end = 0, len(arrivals.arrival)
         while i < end and floor.clock[0] < task.horizon:
             i = run_events(
-                task.policy, task.option, floor, arrivals, i, end, task.horizon, demand, waiting + begun, 0, 0, False,
-                observations, task.edges, state,
+                pace, task.policy, task.option, floor, arrivals, i, end, task.horizon, demand, waiting + begun, 0, 0,
+                False, observations, task.edges, state,
             )  # fmt: skip
             if floor.counts[SPARE] == 0:
                 floor = larger(floor)

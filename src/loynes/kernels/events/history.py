@@ -12,6 +12,7 @@ from loynes.inputs.philox import STREAM_STATIONARY
 from loynes.inputs.tables import JobTable
 from loynes.kernels.events.floor import NOBODY, RUNNING, SPARE, Floor, larger, rebase, rejoin, with_kept
 from loynes.kernels.events.loop import Arrivals, draw_history, new_observations, run_events, trail_back
+from loynes.kernels.events.pace import Pace
 from loynes.kernels.events.policies import find_policy
 from loynes.kernels.events.predictions import guessed
 
@@ -28,7 +29,8 @@ def run_history(
     place: int,
     length: int,
     inflation: float,
-    overestimate: float = 0.0,
+    overestimate: float,
+    pace: Pace,
 ) -> Floor:
     """The floor at time 0, after the last `length` jobs (whole blocks) before job 0; arrivals are at `place` then."""
     demand, kinds = np.ascontiguousarray(table.demand, dtype=np.int64), len(table.units)
@@ -44,7 +46,7 @@ def run_history(
         i, count = 0, len(arrivals.arrival)
         while i < count and floor.clock[0] < until:
             i = run_events(
-                fcfs, 1, floor, arrivals, i, count, until, demand, number + NUMBERED, 0, 0, False, observations,
+                pace, fcfs, 1, floor, arrivals, i, count, until, demand, number + NUMBERED, 0, 0, False, observations,
                 nothing, state,
             )  # fmt: skip
             if floor.counts[SPARE] == 0:

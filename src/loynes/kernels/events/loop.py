@@ -18,12 +18,14 @@ from loynes.kernels.cpu.trail import extend_trail, new_trail, trail_at
 from loynes.kernels.cpu.variants import typed
 from loynes.kernels.events.floor import (
     HEAD,
+    LEFT,
     LINED,
     NOBODY,
     RUNNING,
     SPARE,
     SURPRISED,
     WOKEN,
+    Floor,
     admit,
     interrupt,
     leave_line,
@@ -32,6 +34,7 @@ from loynes.kernels.events.floor import (
     vacate,
 )
 from loynes.kernels.events.histograms import COUNTED_IN_PLACE
+from loynes.kernels.events.pace import Pace
 from loynes.kernels.events.placing import add_fragmentation, idle_units
 from loynes.kernels.events.policies import Policy
 from loynes.kernels.events.predictions import PredictedArrivals, correct, learn, predict
@@ -147,15 +150,19 @@ def occupy(floor, workload):
             at += 1
 
 
-def run_events(policy: Policy, *given: Any) -> int:
-    """Run the loop of a policy, see `_events`; it is compiled when first used, or read from the disk."""
+def run_events(pace: Pace, policy: Policy, option: Any, floor: Floor, *given: Any) -> int:
+    """Run the loop of a policy, see `_events`, for about as long as the pace says; it is compiled when first used, or
+    read from the disk."""
     predicts = any(isinstance(one, PredictedArrivals) for one in given)
     loop = loop_of(policy, predicts=True) if predicts else loop_of(policy)
+    floor.counts[LEFT] = pace.begin()
     try:
-        return int(loop(*given))
+        came = int(loop(option, floor, *given))
     except NumbaError as error:
         reason = next((line for line in reversed(str(error).splitlines()) if line.strip()), "")
         raise UsageError(f"policy {policy.name!r}: Numba cannot compile it: {reason.strip()}\n{error}") from None
+    pace.end(int(floor.counts[LEFT]))
+    return came
 
 
 @functools.cache
@@ -178,15 +185,18 @@ def _events(schedule: Any, keeps_place: bool, timetable: bool, wakes: bool, pred
 
         The job at place 0 is the number-th of all; those numbered from `first` and below `last` are observed. What
         happens after the last of these arrivals waits for the next call. It returns early where there is no slot for
-        another job. Time is summed up while `counted`. At the times `at` a row of `state` is written: jobs waiting, in
-        the system, and of every kind busy servers, those that idle while somebody waits, and server time that the jobs
-        there still need.
+        another job, and after as many events as were left to it. Time is summed up while `counted`. At the times `at` a
+        row of `state` is written: jobs waiting, in the system, and of every kind busy servers, those that idle while
+        somebody waits, and server time that the jobs there still need.
         """
         moment, woken = 0, floor.counts[WOKEN] == 1
         floor.counts[WOKEN] = 0
         while moment < at.size and at[moment] < floor.clock[0]:
             moment += 1
         while i < end:
+            if floor.counts[LEFT] == 0:
+                return i
+            floor.counts[LEFT] -= 1
             ends = floor.counts[RUNNING] > 0 and floor.jobs[0].heap_end <= arrivals.arrival[i]
             now = floor.jobs[0].heap_end if ends else arrivals.arrival[i]
             # A schedule may let somebody start at a time at which nothing else happens.

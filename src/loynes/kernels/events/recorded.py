@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import ClassVar, NamedTuple, Self
 
@@ -10,10 +11,12 @@ import numpy as np
 
 from loynes.arrays import Array, Ints
 from loynes.kernels.cpu.engine import PIECES, Piece
-from loynes.kernels.engine import Task
+from loynes.kernels.cpu.threads import Flag, heed
+from loynes.kernels.engine import Look, Task
 from loynes.kernels.events.engine import run_classes
 from loynes.kernels.events.layout import Layout, Rules
 from loynes.kernels.events.loop import KINDS, PRESENT, SPAN, WAITING, loop_of
+from loynes.kernels.events.pace import go_on
 from loynes.kernels.events.policies import Policy
 from loynes.kernels.events.predictions import Beliefs
 from loynes.traces.resampling import DAY, Days, resample
@@ -99,8 +102,8 @@ class Recorded(Task):
         """Of time averages."""
         return BUSY + (2 if self.layout is None else 3) * len(self.units)
 
-    def run_row(self, number: int) -> tuple[Array, Array]:
-        """What is observed of one resample: of groups of jobs, and over time."""
+    def run_row(self, number: int, look: Look = go_on) -> tuple[Array, Array]:
+        """What is observed of one resample: of groups of jobs, and over time. `look` may end it by an exception."""
         log = self.log
         index, when = resample(self.days, log.submit, log.session, self.seed, number, self.scale)
         service = log.service[index]
@@ -110,7 +113,7 @@ class Recorded(Task):
             beliefs = beliefs._replace(user=beliefs.user[index], limit=beliefs.limit[index])
         times, sums = run_classes(
             self.units, when, log.job_class[index], log.demand, service, log.guess[index], self.policy, self.option,
-            np.array([0.0, max(end, 1e-9)]), self.layout, self.rules, beliefs,
+            np.array([0.0, max(end, 1e-9)]), self.layout, self.rules, beliefs, look=look,
         )  # fmt: skip
         time = np.full(self._columns, np.nan)
         time[LINE], time[THERE] = sums[0, WAITING], sums[0, PRESENT]
@@ -157,12 +160,12 @@ def observe(
     return row
 
 
-def _piece(task: Recorded, state: RecordedState) -> Piece:
+def _piece(task: Recorded, state: RecordedState, flag: Flag) -> Piece:
     loop_of(task.policy)  # one for all threads
 
     def piece(rows: slice, start: int, stop: int) -> None:
         for row in range(rows.start, rows.stop):
-            state.waits[row], state.time[row] = task.run_row(int(task.numbers[row]))
+            state.waits[row], state.time[row] = task.run_row(int(task.numbers[row]), partial(heed, flag))
 
     return piece
 

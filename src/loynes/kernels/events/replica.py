@@ -19,6 +19,7 @@ from loynes.kernels.events.history import put_running_in_line, run_history
 from loynes.kernels.events.layout import RESTART, Layout, Rules
 from loynes.kernels.events.loop import Arrivals, Observations, draw, new_observations, occupy, run_events
 from loynes.kernels.events.nodes import announce
+from loynes.kernels.events.pace import Pace
 from loynes.kernels.events.policies import Policy
 from loynes.kernels.events.predictions import guessed
 from loynes.kernels.reference import BLOCK
@@ -130,7 +131,8 @@ def jobs_before(events: Events, replica: int, horizon: float) -> Arrivals:
 class Replica:
     """A floor and the observations on it, from time 0 until every observed job has ended."""
 
-    def __init__(self, events: Events, replica: int, workload: Array | None, history: int) -> None:
+    def __init__(self, events: Events, replica: int, workload: Array | None, history: int, pace: Pace) -> None:
+        self._pace = pace
         table, kinds = events.table, len(events.table.units)
         self._events, self._replica = events, replica
         self._demand = np.ascontiguousarray(table.demand, dtype=np.int64)
@@ -147,7 +149,7 @@ class Replica:
         if history:
             self._floor = run_history(
                 self._floor, table, events.seed, replica, self._arrivals.begins, history, events.inflation,
-                events.overestimate,
+                events.overestimate, pace,
             )  # fmt: skip
             if events.policy.keeps_place:
                 put_running_in_line(self._floor)
@@ -233,8 +235,8 @@ class Replica:
         while i < len(arrivals.arrival):
             cut, until, counted = self._stretch(i, len(arrivals.arrival))
             i = run_events(
-                events.policy, self._given, self._floor, arrivals, i, cut, until, self._demand, self._number,
-                self._first, self._last, counted, self._observations, events.at, self._state,
+                self._pace, events.policy, self._given, self._floor, arrivals, i, cut, until, self._demand,
+                self._number, self._first, self._last, counted, self._observations, events.at, self._state,
             )  # fmt: skip
             while self._changes and self._floor.clock[0] >= self._changes[-1].time:
                 change = self._changes.pop()

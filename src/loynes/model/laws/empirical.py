@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from pydantic import ConfigDict, Field, Strict, ValidationInfo, model_validator
 
 from loynes.arrays import Array
-from loynes.model.fields import LARGEST, SMALLEST, time_unit_of
+from loynes.model.fields import LARGEST, SMALLEST, at_most, time_unit_of
 from loynes.model.laws.bounded import Deterministic
 from loynes.model.laws.law import Law
 from loynes.model.laws.recipes import Recipe
@@ -101,8 +101,8 @@ class Empirical(PiecewiseLinear):
     model_config = ConfigDict(json_schema_extra=_or_file)
 
     law: Literal["empirical"] = "empirical"
-    values: tuple[Number, ...] = Field(min_length=1, max_length=MOST_VALUES)
-    weights: tuple[Number, ...] | None = None
+    values: Annotated[tuple[Number, ...], at_most(MOST_VALUES)] = Field(min_length=1, max_length=MOST_VALUES)
+    weights: Annotated[tuple[Number, ...] | None, at_most(MOST_VALUES)] = None
 
     @model_validator(mode="before")
     @classmethod
@@ -172,8 +172,8 @@ class Quantiles(PiecewiseLinear):
     """The quantile function itself, linear between the given points; where it is flat there is an atom."""
 
     law: Literal["quantiles"] = "quantiles"
-    probabilities: tuple[Number, ...] = Field(min_length=2, max_length=MOST_VALUES)
-    values: tuple[Number, ...] = Field(min_length=2, max_length=MOST_VALUES)
+    probabilities: Annotated[tuple[Number, ...], at_most(MOST_VALUES)] = Field(min_length=2, max_length=MOST_VALUES)
+    values: Annotated[tuple[Number, ...], at_most(MOST_VALUES)] = Field(min_length=2, max_length=MOST_VALUES)
 
     @model_validator(mode="before")
     @classmethod

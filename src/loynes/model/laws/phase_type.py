@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from pydantic import ConfigDict, Field, Strict, model_validator
 
 from loynes.arrays import Array
-from loynes.model.fields import Finite, NonNegative, Positive
+from loynes.model.fields import Finite, NonNegative, Positive, at_most
 from loynes.model.laws.law import Law, at_least_zero
 from loynes.model.laws.phases import Phases, problem, too_far_apart
 
@@ -50,8 +50,8 @@ class PhaseType(_Phased):
     """
 
     law: Literal["phase_type"] = "phase_type"
-    initial: tuple[NonNegative, ...] = Field(min_length=1, max_length=MOST_PHASES)
-    generator: tuple[tuple[Finite, ...], ...]
+    initial: Annotated[tuple[NonNegative, ...], at_most(MOST_PHASES)] = Field(min_length=1, max_length=MOST_PHASES)
+    generator: Annotated[tuple[tuple[Finite, ...], ...], at_most(MOST_PHASES)]
 
     @model_validator(mode="after")
     def _sound(self) -> PhaseType:
@@ -70,8 +70,10 @@ class Coxian(_Phased):
     model_config = ConfigDict(populate_by_name=True)
 
     law: Literal["coxian"] = "coxian"
-    rates: tuple[Positive, ...] = Field(min_length=1, max_length=MOST_PHASES)
-    continues: tuple[Annotated[float, Strict(), Field(ge=0, le=1)], ...] = Field(alias="continue")
+    rates: Annotated[tuple[Positive, ...], at_most(MOST_PHASES)] = Field(min_length=1, max_length=MOST_PHASES)
+    continues: Annotated[
+        tuple[Annotated[float, Strict(), Field(ge=0, le=1)], ...], at_most(MOST_PHASES)
+    ] = Field(alias="continue")  # fmt: skip
 
     @model_validator(mode="after")
     def _matched(self) -> Coxian:

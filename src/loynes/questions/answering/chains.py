@@ -14,8 +14,8 @@ from loynes.estimators.tails import RAREST, grid_to
 from loynes.execution.progress import Progress, silent
 from loynes.markov import closed, queue, saturated
 from loynes.markov.decay import decay_rate
-from loynes.markov.phases import Stages
-from loynes.markov.states import Blocked, Crews, chain_bytes, chain_size
+from loynes.markov.phases import Places, Stages
+from loynes.markov.states import MOST_COUNTED, Blocked, Crews, chain_bytes, chain_size
 from loynes.markov.waits import Waits
 from loynes.model import Model, Poisson
 from loynes.results.records.exact import ClassWait, Exact, digits
@@ -40,19 +40,26 @@ IN_TABLES = 10
 def saturated_states(model: Model, max_states: int) -> Blocked | str:
     """The states of the saturated chain, or why they are not to be had."""
     # Any of the stages may be alone in service: there are at least as many states.
+    why = Stages.none(model, max_states) or _too_large(Places.least(model), max_states)
+    if why:
+        return why
     stages = Stages.of(model, max_states)
-    if isinstance(stages, str):
-        return stages
+    return stages if isinstance(stages, str) else _too_large(stages, max_states) or Blocked.of(Crews.of(stages))
+
+
+def _too_large(stages: Places, max_states: int) -> str:
+    """Why the saturated chain is not made, with its size; nothing if it is."""
     predicted = chain_size(stages)
+    states = f"{predicted:.6g}" if math.isfinite(predicted) else f"more than {MOST_COUNTED:g}"
     if predicted > max_states:
-        return f"the saturated chain would have {predicted:.6g} states, more than max-states {max_states}"
+        return f"the saturated chain would have {states} states, more than max-states {max_states}"
     taken = chain_bytes(stages, predicted)
     if taken > MOST_BYTES:
         return (
-            f"the saturated chain of {predicted:.6g} states in {len(stages.of_class)} stages would take "
+            f"the saturated chain of {states} states in {len(stages.of_class)} stages would take "
             f"{taken / 2**30:.3g} GiB, more than {MOST_BYTES >> 30}"
         )
-    return Blocked.of(Crews.of(stages))
+    return ""
 
 
 def exact_threshold(model: Model, states: Blocked | str) -> Exact:

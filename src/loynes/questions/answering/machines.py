@@ -8,6 +8,7 @@ import numpy as np
 
 from loynes.arrays import Array, Ints
 from loynes.errors import TraceError, UsageError
+from loynes.kernels.engine import Look
 from loynes.kernels.events.engine import run_classes, run_jobs
 from loynes.questions.answering.log_nodes import NODE, PARTITION, LogNodes, TaskClasses, task_classes
 from loynes.questions.answering.orders import Order
@@ -56,17 +57,17 @@ class Machines:
             raise TraceError(f"{trace.source}: not one of its {trace.jobs} jobs fits these nodes")
         return kept
 
-    def replayed(self, trace: Trace, order: Order, limit: Array) -> Array:
-        """When jobs, all of which fit, start under a policy that believes in their limits."""
+    def replayed(self, trace: Trace, order: Order, limit: Array, look: Look) -> Array:
+        """When jobs, all of which fit, start under a policy that believes in their limits; `look` may end it."""
         units = np.array(list(self.units.values()), np.int64)
         if self.nodes is None:
             need = needs_of(trace, self.kinds)
-            times, _ = run_jobs(units, trace.submit, need, trace.service, order.rule, order.option, limit)
+            times, _ = run_jobs(units, trace.submit, need, trace.service, order.rule, order.option, limit, look=look)
         else:
             found = self._classes(trace)
             times, _ = run_classes(
                 units, trace.submit, found.job_class, found.demand, trace.service, limit, order.rule, order.option,
-                layout=found.layout,
+                layout=found.layout, look=look,
             )  # fmt: skip
         return np.asarray(trace.submit + times[:, 0])
 

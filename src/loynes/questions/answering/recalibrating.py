@@ -49,7 +49,8 @@ def recalibrated(
         raise UsageError("recalibrate: needs a history (--history LOG, or --log)")
     trace = machines.fitting(past.trace)
     limit, replay = limits_of(trace), bool(np.isnan(trace.wait).all())
-    start = machines.replayed(trace, order, limit) if replay else recorded_starts(trace)
+    look = context.deadline.look
+    start = machines.replayed(trace, order, limit, look) if replay else recorded_starts(trace)
     waits = (trace.submit <= past.until) & (start > past.until)
     known = trace.submit < float(trace.submit[waits].min(initial=np.inf))
     if np.count_nonzero(known) < 2:
