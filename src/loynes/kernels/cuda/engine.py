@@ -206,7 +206,9 @@ def _perfect(task: kinds.Perfect, state: kinds.SampleState, start: int, stop: in
     # Rounded up: a ceiling may be higher than it has to be, never lower.
     up = 1.0 if options.bits == 64 else 1.0 + 2.0**-22
     if shape.arriving.walked:
-        pasts.perfect(task, mapped(state, lambda array: array[start:stop]), task.replicas[start:stop], shape, up)
+        pasts.perfect(
+            task, mapped(state, lambda array: array[start:stop]), task.replicas[start:stop], shape, up, options.look
+        )
         return
     kernel = Kernel("perfect", shape, task.table, task.seed)
     numbers = (

@@ -105,7 +105,9 @@ def backward(
     _give(kernel, found, state)
 
 
-def perfect(task: kinds.Perfect, state: kinds.SampleState, replicas: Ints, shape: Shape, up: float) -> None:
+def perfect(
+    task: kinds.Perfect, state: kinds.SampleState, replicas: Ints, shape: Shape, up: float, look: kinds.Look | None
+) -> None:
     """Pairs from empty and from the ceiling, until they have met by now (kernels/cpu/sandwich.py); ceilings are taken
     `up` times as high."""
     kernel = Kernel("sandwich", shape, task.table, task.seed)
