@@ -33,6 +33,9 @@ from loynes.inputs.tables import MANY_CLASSES, Needs
 from loynes.kernels.tally import Tally, bin_edges
 from loynes.model.cluster import Model
 
+# Looks by secants before a quantile is found by bisection.
+MOST_SECANTS = 12
+
 
 def overall_wait(tally: Tally, needs: Needs, confidence: float, regression: Regression = AS_THEY_ARE) -> Estimate:
     """The mean wait of all jobs: cheap, for watching a run narrow."""
@@ -342,20 +345,53 @@ class _Waits:
 
 
 def _solve(distribution: Callable[[float], float], q: float) -> float:
-    """The smallest x with distribution(x) >= q, by bisection to 1e-8 of it; infinite for q >= 1."""
+    """The smallest x with distribution(x) >= q, by bisection to 1e-8 of it; infinite for q >= 1.
+
+    A distribution function grows, so bisection need not look at places outside of an interval that is known to hold x.
+    Secants find a narrow one first: a third of the looks, and the same number in the end.
+    """
     if q >= 1.0:
         return math.inf
-    if q <= distribution(0.0):
+    least = distribution(0.0)
+    if q <= least:
         return 0.0
-    low, high = 0.0, 1.0
-    while distribution(high) < q:
-        low, high = high, 2.0 * high
+    low, high, most = 0.0, 1.0, distribution(1.0)
+    while most < q:
+        low, high, least, most = high, 2.0 * high, most, distribution(2.0 * high)
         if high > 1e300:
             return math.inf
+    below, above = _narrowed(distribution, q, (low, least), (high, most))
     while high - low > 1e-8 * high:
         middle = 0.5 * (low + high)
-        if distribution(middle) < q:
+        if middle <= below or (middle < above and distribution(middle) < q):
             low = middle
         else:
             high = middle
     return high
+
+
+def _narrowed(
+    distribution: Callable[[float], float], q: float, lower: tuple[float, float], upper: tuple[float, float]
+) -> tuple[float, float]:
+    """Two places, closer together, of which the distribution function is below q at the first, and not at the second.
+
+    Secants of -log(1 - distribution), which is nearly straight where tails are nearly exponential; an end that stays
+    twice is taken for half as far off (regula falsi in the form called Illinois).
+    """
+
+    def off(seen: float) -> float:
+        return math.log1p(-q) - math.log1p(-seen) if seen < 1.0 else math.inf
+
+    (below, under), (above, over) = ((x, off(seen)) for x, seen in (lower, upper))
+    stayed = 0
+    for _ in range(MOST_SECANTS):
+        if above - below <= 4e-9 * above:
+            break
+        x = above - over * (above - below) / (over - under) if over < math.inf else 0.5 * (below + above)
+        x = min(max(x, below + 2e-9 * above), above - 2e-9 * above)
+        seen = distribution(x)
+        if seen < q:
+            below, under, over, stayed = x, off(seen), 0.5 * over if stayed > 0 else over, 1
+        else:
+            above, over, under, stayed = x, off(seen), 0.5 * under if stayed < 0 else under, -1
+    return below, above

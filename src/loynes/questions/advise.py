@@ -76,9 +76,10 @@ class Advise(Question):
 
     def answer(self, context: Context) -> Advice:
         from loynes.questions.answering.advising import orders_for
+        from loynes.questions.answering.asked_order import numbers_of
         from loynes.questions.answering.ending import check_length, cut_short
         from loynes.questions.answering.judging import asked_of
-        from loynes.questions.answering.orders import check_order, numbers_of, order_of
+        from loynes.questions.answering.orders import check_order, order_of
         from loynes.questions.simulate import event_rate
 
         model = self.model

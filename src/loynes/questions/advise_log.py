@@ -34,7 +34,7 @@ class AdviseLog(OnResamples):
 
     def answer(self, context: Context) -> LogAdvice:
         from loynes.questions.answering.advising import caveat_of, orders_for
-        from loynes.questions.answering.orders import numbers_of
+        from loynes.questions.answering.asked_order import numbers_of
         from loynes.questions.answering.resampling import LogRunner, cases_result
 
         runner = LogRunner(self, context)

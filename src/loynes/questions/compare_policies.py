@@ -78,8 +78,9 @@ class ComparePolicies(Question):
         return True
 
     def answer(self, context: Context) -> PolicyComparison:
+        from loynes.questions.answering.asked_order import numbers_of
         from loynes.questions.answering.limits import jobs_of_search, limit_of
-        from loynes.questions.answering.orders import check_order, numbers_of, order_of
+        from loynes.questions.answering.orders import check_order, order_of
 
         model = self.model
         believed = (self.inflation, self.overestimate)

@@ -111,8 +111,8 @@ class Evaluate(Question):
 
     def answer(self, context: Context) -> Evaluation:
         from loynes.estimators.measures import Wanted
+        from loynes.questions.answering.asked_order import other_order
         from loynes.questions.answering.judging import asked_of, judged, with_percentiles, with_tails
-        from loynes.questions.answering.under_policy import other_order
 
         objectives = asked_of(self.slo, [c.label for c in self.model.classes], self.model.time_unit)
         more = {"exceeds": with_tails(self.exceeds, objectives)}

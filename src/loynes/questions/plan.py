@@ -16,11 +16,12 @@ from pydantic import Field
 from loynes.errors import UsageError
 from loynes.execution.context import Context
 from loynes.model.fields import LARGEST
+from loynes.questions.answering.asked_order import order_asked
 from loynes.questions.answering.axes import RESOLUTION, axis_of
 from loynes.questions.answering.objectives import objectives_of
 from loynes.questions.answering.orders import check_order
 from loynes.questions.answering.planning import Search, judge_of
-from loynes.questions.answering.under_policy import order_asked, refuse_recurrence
+from loynes.questions.answering.under_policy import refuse_recurrence
 from loynes.questions.asking import options
 from loynes.questions.asking.ask import Ask
 from loynes.questions.asking.options import Option

@@ -148,10 +148,11 @@ class Simulate(Question):
     def _simulated(self, context: Context, wanted: Wanted) -> tuple[Simulation, bool]:
         """The result, but for its objectives, and whether some jobs had not ended."""
         from loynes.estimators.events import SOON, mean_wait
+        from loynes.questions.answering.asked_order import numbers_of
         from loynes.questions.answering.ending import cut_short
         from loynes.questions.answering.events import BURNED_IN, event_task, run_until, simulation_of, unended_jobs
         from loynes.questions.answering.nodes import beside, check_start
-        from loynes.questions.answering.orders import check_order, numbers_of, order_of, shortest_of
+        from loynes.questions.answering.orders import check_order, order_of, shortest_of
         from loynes.questions.answering.scenario import changes_of
 
         order = order_of(self.policy, numbers_of(self), self.inflation, self.overestimate)

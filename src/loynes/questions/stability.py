@@ -65,8 +65,8 @@ class Stability(Question):
     time: options.TimeBudget = None
 
     def answer(self, context: Context) -> Threshold:
+        from loynes.questions.answering.asked_order import other_order
         from loynes.questions.answering.thresholds import sampled_threshold
-        from loynes.questions.answering.under_policy import other_order
 
         if (order := other_order(self)) is not None:
             return self._under(order, context)

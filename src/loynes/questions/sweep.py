@@ -88,8 +88,8 @@ class AskSweep(Question):
         return True  # what is varied is of the model as it is; every point says what it leaves out
 
     def answer(self, context: Context) -> Sweep:
+        from loynes.questions.answering.asked_order import other_order
         from loynes.questions.answering.orders import check_order
-        from loynes.questions.answering.under_policy import other_order
 
         if self.loads is not None and self.rates is not None:
             raise UsageError("give loads or rates, not both")

@@ -13,9 +13,6 @@ from loynes.kernels.events.recorded import SHORTEST
 from loynes.model import Model
 from loynes.model.units import time_in
 
-# The names of the numbers that policies take, as questions have them; `option` is that of a user's own policy.
-NUMBERS = ("window", "threshold", "depth", "age", "cycle", "option")
-
 # The largest whole number that a policy takes: one that a double holds exactly.
 MOST = 2**53
 
@@ -47,11 +44,6 @@ class Order:
     def label(self) -> str:
         numbers = [f"{name} {value:g}" for name, value in self.details.items() if (name, value) != ("inflation", 1.0)]
         return f"{self.policy} ({', '.join(numbers)})" if numbers else self.policy
-
-
-def numbers_of(question: object) -> dict[str, float | None]:
-    """The numbers for policies that a question has."""
-    return {name: getattr(question, name, None) for name in NUMBERS}
 
 
 def order_of(

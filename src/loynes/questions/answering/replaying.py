@@ -18,9 +18,10 @@ from loynes.estimators.measures import ALL_JOBS, Resource, Waits, Wanted
 from loynes.estimators.tails import grid_to, longest_of
 from loynes.kernels.events.recorded import slowdowns_of
 from loynes.model.sizes import MOST_SERVERS
+from loynes.questions.answering.asked_order import numbers_of
 from loynes.questions.answering.believing import believed_of, check_beliefs
 from loynes.questions.answering.log_cluster import OVER_LIMIT, Cluster, FittingJobs, cluster_of, fitting, jobs_on
-from loynes.questions.answering.orders import Order, PolicyLike, numbers_of, order_of
+from loynes.questions.answering.orders import Order, PolicyLike, order_of
 from loynes.questions.answering.outages import lost_of, outages_of
 from loynes.questions.answering.replay_runs import EventRun, Replayed, in_turn
 from loynes.questions.asking.replayed import ReplayedLog

@@ -26,12 +26,13 @@ from loynes.execution.deadline import Stopped
 from loynes.execution.steps import Steps
 from loynes.kernels.events.recorded import BOUNDED, COUNT, NONE, RESPONSE, WAIT, Recorded, RecordedJobs, RecordedState
 from loynes.model.nodes import MOST_NODES
+from loynes.questions.answering.asked_order import numbers_of
 from loynes.questions.answering.believing import believed_of, check_beliefs
 from loynes.questions.answering.ending import cut_short
 from loynes.questions.answering.log_cluster import Cluster, by_scarce, cluster_of, fitting, jobs_on
 from loynes.questions.answering.log_nodes import count_needed, placed
 from loynes.questions.answering.objectives import Objective, Target
-from loynes.questions.answering.orders import Order, numbers_of, order_of
+from loynes.questions.answering.orders import Order, order_of
 from loynes.questions.answering.replaying import classes_of, log_warnings
 from loynes.questions.asking.resampled import OnResamples
 from loynes.results.records.log_cases import LogCase, LogCases

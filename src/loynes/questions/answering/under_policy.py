@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from loynes.errors import UnstableError, UsageError
 from loynes.estimators.measures import NOTHING_MORE, Wanted
 from loynes.execution.context import Context
 from loynes.model import Model
 from loynes.questions.answering.ending import after, allow
-from loynes.questions.answering.orders import Order, PolicyLike, check_order, numbers_of, order_of
+from loynes.questions.answering.orders import Order, check_order
 from loynes.questions.answering.thresholds import known_threshold, moment_warnings, stated_rate
 from loynes.questions.answering.two_starts import MOST_JOBS, PAIRS, Enough, TwoStarts, from_two_starts
 from loynes.results.quantity import rate_text
@@ -18,26 +18,6 @@ from loynes.results.records.evaluation import Evaluation
 from loynes.results.tails import Tails
 
 METHOD = "events"
-
-
-class AsksPolicy(Protocol):
-    """A question with the options of a policy, and the numbers for policies (`numbers_of`)."""
-
-    @property
-    def policy(self) -> PolicyLike: ...
-    @property
-    def inflation(self) -> float: ...
-
-
-def order_asked(question: AsksPolicy) -> Order:
-    """The policy that a question names, with its numbers; one that means nothing to it is refused."""
-    return order_of(question.policy, numbers_of(question), question.inflation)
-
-
-def other_order(question: AsksPolicy) -> Order | None:
-    """The same, if it is another than first come, first served, about which more is known."""
-    order = order_asked(question)
-    return None if order.policy == "fcfs" else order
 
 
 def refuse_recurrence(policy: str, **given: object) -> None:
