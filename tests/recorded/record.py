@@ -58,6 +58,13 @@ def _child() -> ProcessPoolExecutor:
     return pool
 
 
+def end() -> None:
+    """End the child process, if there is one: whoever asked may be ended without a chance to."""
+    if _child.cache_info().currsize:
+        _child().shutdown()
+        _child.cache_clear()
+
+
 def _same_everywhere() -> dict[str, str]:
     """The environment in which every x86-64 processor with AVX2, however many cores it has, gives the same bits."""
     simd = np.show_config("dicts")["SIMD Extensions"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from recorded.record import CASES, answers, ask, canonical, made_with, recorded
+from recorded.record import CASES, answers, ask, canonical, end, made_with, recorded
 
 # Keys of a command's documents that were renamed or moved since: old path -> new path, such as "points.*.why" ->
 # "points.*.reason"; * is any key or place in a list, and there are as many in both. The changelog has them all.
@@ -23,8 +23,9 @@ SHOWN = 8
 
 
 @pytest.fixture(scope="module")
-def recording() -> dict[str, Any]:
-    return recorded()
+def recording() -> Iterator[dict[str, Any]]:
+    yield recorded()
+    end()
 
 
 def test_every_case_is_recorded(recording: dict[str, Any]) -> None:
