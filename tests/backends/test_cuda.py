@@ -25,6 +25,7 @@ from loynes.kernels.cuda import compiled, walks
 from loynes.kernels.cuda import engine as engine_module
 from loynes.kernels.cuda.device import SLOW_DOUBLES, Kernel, missing
 from loynes.kernels.cuda.random_shape import shape_of_random
+from loynes.kernels.cuda.warming import asked_for
 from loynes.kernels.engine import Backward, Engine, Forward, Perfect, Pile, Regeneration, SampleState, Sandwich
 from loynes.kernels.reference import BLOCK
 from loynes.kernels.shape import use_runs
@@ -178,6 +179,20 @@ def test_without_a_gpu() -> None:
     assert chosen("cuda", 0.0, five) == "cuda"
     with pytest.raises(UsageError, match="must be one of auto, cpu, cuda, cuda:64"):
         engine_of("tpu")
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("evaluate one-or-all --backend cuda", True),
+        ("evaluate one-or-all --backend=cuda:64 -q", True),
+        ("evaluate cuda --backend cpu", False),
+        ("evaluate one-or-all", False),
+        ("evaluate one-or-all --backend", False),
+    ],
+)
+def test_command_lines_that_name_the_gpu(line: str, named: bool) -> None:
+    assert asked_for(line.split()) is named
 
 
 def test_forms_that_draw_servers() -> None:

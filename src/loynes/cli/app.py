@@ -327,6 +327,8 @@ INTERRUPTED = 130
 
 def _at_the_prompt() -> None:
     """What makes a program of one command quick, before anything heavy is loaded."""
+    from loynes.kernels.cuda.warming import asked_for, warm_up
+
     # Modules are 150,000 objects that stay. Python would search them for garbage again and again, and a last time when
     # it ends: a third of a short command's time.
     gc.set_threshold(250_000)
@@ -335,6 +337,8 @@ def _at_the_prompt() -> None:
     # other commands have, take a thousandth of a second alone, and with threads on a busy machine a tenth.
     if sys.argv[1:2] != ["exact"]:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if asked_for(sys.argv):
+        warm_up()
 
 
 # The exit code of a mistake in the program (EX_SOFTWARE of BSD's sysexits.h).

@@ -286,7 +286,6 @@ def _run(question: type[Question], given: dict[str, Any], others: dict[str, type
     from loynes.cli.watch import asking
     from loynes.errors import LoynesError
     from loynes.execution.deadline import NEVER, Deadline
-    from loynes.kernels.backends import warm_up
     from loynes.model import load
     from loynes.questions.asking.ask import ask
     from loynes.questions.asking.folder import holds_answer
@@ -301,7 +300,6 @@ def _run(question: type[Question], given: dict[str, Any], others: dict[str, type
             options[name] = ",".join(options[name])  # another question of this command repeats the option
     if LOG in options and common["changes"]:
         raise UsageError("--set: changes a model; a log has --scale, --max-need, --without, --run-times, ...")
-    warm_up(str(options.get("backend", "")))
     out = common["out"]
     if "path" in question.model_fields:
         output.check_samples(out)

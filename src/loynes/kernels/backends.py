@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from contextlib import suppress
 from functools import lru_cache
 
 from loynes.errors import UsageError
@@ -34,19 +32,6 @@ def engine_of(name: str, threads: int | None = None) -> Backend:
     from loynes.kernels.cpu.engine import CpuEngine
 
     return CpuEngine(threads)
-
-
-def warm_up(name: str) -> None:
-    """Start the GPU, if that is the backend, while this thread goes on: it takes half a second."""
-
-    def start() -> None:
-        with suppress(Exception):  # whatever is wrong will be said when the backend is needed
-            import cupy
-
-            cupy.zeros(1)
-
-    if name.startswith("cuda"):
-        threading.Thread(target=start, daemon=True).start()
 
 
 def chosen(name: str, seconds: float, table: JobTable) -> str:
