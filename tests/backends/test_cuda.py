@@ -221,7 +221,7 @@ def test_full_memory_halves_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_module, "cupy", lambda: fake)
     made: list[int] = []
 
-    def take(kernel: Any, options: Any, state: SampleState) -> None:
+    def take(kernel: Any, options: Any, state: SampleState, look: Any) -> None:
         if len(state.workload) > 7:
             raise FullError
         numbers = range(int(options[1]), int(options[1]) + len(state.workload))
@@ -231,7 +231,7 @@ def test_full_memory_halves_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_module, "_take_samples", take)
     table = tables(2, [1, 2])
     task, samples = Backward(table, 5, 0, np.arange(100, 150), BLOCK, 1 << 12, confirmations=1), unsampled(table, 50)
-    engine_module._samples(None, task, (), samples, 0, 50)
+    engine_module._samples(None, task, (), samples, (0, 50), None)
     assert made == list(range(100, 150))
     assert samples.workload[:, 0].tolist() == made
     assert freed

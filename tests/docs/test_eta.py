@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from typed import typed
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "eta.md").read_text(encoding="utf-8")
 CONSOLE = re.findall(r"```console\n\$ (.*?)\n(.*?)```", PAGE, flags=re.DOTALL)
@@ -26,8 +28,8 @@ def plain(text: str) -> list[str]:
 def test_console(command: str, shown: str) -> None:
     program, *arguments = shlex.split(command)
     assert program == "loynes"
-    asked = [sys.executable, "-m", "loynes", *arguments]
-    done = subprocess.run(asked, capture_output=True, text=True, check=True, cwd=ROOT)
+    done = typed(*arguments, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
     assert plain(done.stdout) == plain(shown)
 
 

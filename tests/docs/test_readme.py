@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from typed import typed
+
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 CONSOLE = re.findall(r"```console\n\$ (.*?)\n(.*?)```", README, flags=re.DOTALL)
 PYTHON = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
@@ -24,7 +26,8 @@ def plain(text: str) -> list[str]:
 def test_console(command: str, shown: str) -> None:
     program, *arguments = shlex.split(command)
     assert program == "loynes"
-    done = subprocess.run([sys.executable, "-m", "loynes", *arguments], capture_output=True, text=True, check=True)
+    done = typed(*arguments)
+    assert done.returncode == 0, done.stderr
     assert plain(done.stdout) == plain(shown)
 
 

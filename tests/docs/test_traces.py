@@ -13,6 +13,7 @@ from pathlib import Path
 from loynes.traces import gather, jobs, ledger, readers, text, trace
 from loynes.traces.readers.register import markdown_table
 from loynes.traces.readers.tables import markdown_names
+from typed import typed
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "traces.md").read_text(encoding="utf-8")
@@ -29,9 +30,8 @@ def test_the_example(tmp_path: Path) -> None:
     subprocess.run([sys.executable, str(ROOT / maker), *options], cwd=tmp_path, check=True)
     program, *arguments = shlex.split(command)
     assert program == "loynes"
-    done = subprocess.run(
-        [sys.executable, "-m", "loynes", *arguments], capture_output=True, text=True, check=True, cwd=tmp_path
-    )
+    done = typed(*arguments, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
     assert plain(done.stdout) == plain(shown)
 
 

@@ -295,7 +295,7 @@ def test_policies_that_know_no_priorities(name: str) -> None:
         for ask in (
             lambda one=one, options=options: loynes.simulate(one, **options),
             lambda one=one: loynes.evaluate(one, rate=0.5, policy=name),
-            lambda one=one: loynes.compare(one, policies=("fcfs", name), load=0.5),
+            lambda one=one: loynes.compare_policies(one, ("fcfs", name), loads=(0.5,)),
             lambda one=one: loynes.advise(one, policies=(name,), load=0.5),
         ):
             with pytest.raises(UsageError, match=f"'{name}': it chooses by needs alone, and knows no priorities"):

@@ -174,11 +174,11 @@ inline unsigned __ballot_sync(unsigned, bool here) {
     return all;
 }
 inline unsigned __match_any_sync(unsigned, int value) {
-    std::memcpy(warp->shown[threadIdx.x & 31], &value, sizeof value);
+    memcpy(warp->shown[threadIdx.x & 31], &value, sizeof value);
     warp->meet();
     unsigned same = 0;
     for (int lane = 0, other; lane < 32; ++lane) {
-        std::memcpy(&other, warp->shown[lane], sizeof other);
+        memcpy(&other, warp->shown[lane], sizeof other);
         same |= (unsigned)(other == value) << lane;
     }
     warp->meet();
