@@ -16,12 +16,13 @@ from loynes.kernels.cpu.sandwich import perfect, sandwich
 from loynes.kernels.cpu.state import Runs, new_state, put, same
 from loynes.kernels.engine import Perfect, Sandwich
 from loynes.kernels.reference import BLOCK
+from loynes.kernels.shape import DENSE, LAYERED, RUNS
 from loynes.model import Model, builtin_names, load
 from support import LAWS, models, nowhere, pairs_up_to, unsampled
 
 CLASS = {"need": 1, "probability": 1.0, "service": LAWS["exponential"]}
 
-FORMS = [np.array([False]), np.array([True])]  # dense, runs
+FORMS = [np.array([form]) for form in (DENSE, RUNS, LAYERED)]
 seeds = st.integers(0, 2**64 - 1)
 
 
@@ -47,10 +48,10 @@ def test_pairs(model: Model, seed: int, load_factor: float, height: float, cut: 
     assert all(np.all(x <= y) for x, y in zip(below, above, strict=True))
     assert equal == sorted(equal)
     met = BLOCK * (equal.index(True) + 1) if any(equal) else -1
-    for as_runs in FORMS:
+    for form in FORMS:
         low, high, found = np.zeros((1, model.servers)), start[None].copy(), np.full(1, -1)
         for begin, end in ((0, cut * BLOCK), (cut * BLOCK, jobs)):
-            sandwich(table, as_runs, np.uint64(seed), 0, 2, begin, end, low, high, nowhere(len(low)), found)
+            sandwich(table, form, np.uint64(seed), 0, 2, begin, end, low, high, nowhere(len(low)), found)
             np.testing.assert_array_equal(low[0], below[end // BLOCK - 1])
             np.testing.assert_array_equal(high[0], above[end // BLOCK - 1])
         assert found[0] == met
@@ -69,11 +70,9 @@ def test_perfect(model: Model, seed: int, load_factor: float, ceiling: float) ->
             length = n
             break
         n, doublings = 2 * n, doublings + 1
-    for as_runs in FORMS:
+    for form in FORMS:
         W, found, doubled = np.zeros((1, model.servers)), np.zeros(1, np.int64), np.zeros(1, np.int64)
-        perfect(
-            table, as_runs, np.uint64(seed), 0, 5, BLOCK, longest, ceiling, rise, nowhere(len(W)), W, found, doubled
-        )
+        perfect(table, form, np.uint64(seed), 0, 5, BLOCK, longest, ceiling, rise, nowhere(len(W)), W, found, doubled)
         np.testing.assert_array_equal(W[0], below)
         assert (found[0], doubled[0]) == (length, doublings)
 
@@ -96,11 +95,11 @@ def test_same(values: list[int], place: int, other: int) -> None:
     V = W.copy()
     V[min(place, len(V) - 1)] = other
     V.sort()
-    for as_runs in FORMS:
+    for form in FORMS:
         table = job_table(load({"servers": len(W), "classes": [CLASS]}), 1.0)
-        one, two = new_state(table, as_runs), new_state(table, as_runs)
+        one, two = new_state(table, form), new_state(table, form)
         put_both(one, two, W, V)
-        if as_runs[0]:  # split the first run: a list need not be the shortest one
+        if form[0] == RUNS:  # split the first run: a list need not be the shortest one
             split(two)
         assert same_both(one, two) == (np.array_equal(W, V), np.array_equal(W, V))
 

@@ -233,11 +233,15 @@ class PileState(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Pile(ModelTask):
-    """Jobs piled up without gaps; with `random`, each on servers drawn at random, and heights are in no order."""
+    """Jobs piled up without gaps; with `random`, each on servers drawn at random, and heights are in no order.
+
+    HOL loss need not be looked at where it is not asked for; on a GPU it is.
+    """
 
     needs: Needs
     blockers: Blockers
     random: bool = False
+    observe: bool = True
 
 
 @dataclass(frozen=True, eq=False)

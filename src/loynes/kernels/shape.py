@@ -1,8 +1,9 @@
-"""Which form of the state pays for which model: the dense vector or the list of runs.
+"""Which form of the state pays for which model: the dense vector, the list of runs, or that in two layers.
 
 A dense step is one pass over all s entries, without a branch. A run-list step is a binary search and two moves over the
-runs, about one for every job in service, however many servers each takes. The costs below, in nanoseconds a job, are
-fitted to a measurement on one core (benchmarks/README.md); only which of the two is smaller matters.
+runs, about one for every job in service, however many servers each takes. In two layers it is a move over about the
+root of that, and more to decide. The costs below, in nanoseconds a job, are fitted to a measurement on one core
+(benchmarks/README.md); only which of them is smallest matters.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from loynes.inputs.tables import JobTable, class_probabilities
 # cluster forgets more slowly, counted in jobs, and is dearer to look at.
 LOOK_EVERY_DENSE = 16
 LOOK_EVERY_RUNS = 32
+# The forms of a kind of server's state.
+DENSE, RUNS, LAYERED = range(3)
 # A job that takes longer than this, in nanoseconds, is dear: nobody who says no number means so many of them.
 DEAR = 100.0
 
@@ -31,17 +34,29 @@ def runs_cost(runs: float) -> float:
     return 18.5 + 5.0 * math.log2(runs) + 0.05 * runs
 
 
+def layers_cost(runs: float) -> float:
+    return 120.0 + 0.6 * math.sqrt(runs) + 0.001 * runs
+
+
 def use_runs(table: JobTable) -> NDArray[np.bool_]:
-    """For each kind of server, true for the run list, false for the dense vector."""
+    """For each kind of server, true for runs, false for the dense vector."""
     cheaper = [runs_cost(r) < dense_cost(int(s)) for r, s in zip(usual_runs(table), table.units, strict=True)]
     # A run list cannot part with particular servers.
     return np.array(cheaper) & ~table.specific.any(axis=0)
 
 
+def forms_of(table: JobTable, layered: bool = True) -> NDArray[np.int64]:
+    """For each kind of server the form that pays: DENSE, RUNS, or, if it is the only one and may have it, LAYERED."""
+    forms, runs = use_runs(table).astype(np.int64), float(usual_runs(table)[0])
+    if layered and table.plain and forms[0] == RUNS and layers_cost(runs) < runs_cost(runs):
+        forms[0] = LAYERED
+    return forms
+
+
 def step_cost(table: JobTable) -> float:
     """Nanoseconds a job, in the form that pays."""
-    costs = zip(usual_runs(table), table.units, use_runs(table), strict=True)
-    return sum(runs_cost(r) if as_runs else dense_cost(int(s)) for r, s, as_runs in costs)
+    kinds = zip(usual_runs(table), table.units, forms_of(table), strict=True)
+    return sum((dense_cost(int(s)), runs_cost(r), layers_cost(r))[form] for r, s, form in kinds)
 
 
 def usual_jobs(jobs: float, table: JobTable, cost: float = DEAR) -> float:

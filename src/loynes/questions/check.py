@@ -9,6 +9,9 @@ from loynes.questions.asking.ask import Ask
 from loynes.questions.asking.question import LoadedModel, Question
 from loynes.results.records.check import Check, KnownThreshold
 
+# How the workload of a kind of server may be kept, as kernels.shape numbers it.
+FORMS = ("dense vector", "run list", "layered run list")
+
 
 class CheckModel(Question):
     """Validate a model; ideal rate, offered work, moments, which methods apply."""
@@ -24,7 +27,7 @@ class CheckModel(Question):
 
     def answer(self, context: Context) -> Check:
         from loynes.inputs.tables import job_table
-        from loynes.kernels.shape import use_runs
+        from loynes.kernels.shape import forms_of
         from loynes.questions.answering.thresholds import cheap_threshold, moment_warnings
 
         model, known = self.model, cheap_threshold(self.model)
@@ -37,7 +40,7 @@ class CheckModel(Question):
                 f"arrivals.rate = {model.rate:g} is at or above the threshold {threshold.value:.10g}: unstable",
             )
         # How the workload of every kind of server is kept.
-        forms = ["run list" if as_runs else "dense vector" for as_runs in use_runs(job_table(model, None))]
+        forms = [FORMS[form] for form in forms_of(job_table(model, None))]
         kernel = forms[0] if len(set(forms)) == 1 else ", ".join(forms)
         return Check(model=model, kernel=kernel, threshold=threshold, warnings=warnings)
 

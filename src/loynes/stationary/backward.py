@@ -40,8 +40,10 @@ class Samples:
         return sample_steps(self.length, self.doublings)
 
 
-def initial_length(table: JobTable) -> int:
+def initial_length(table: JobTable, fewest: float | None = None) -> int:
     """A power of two blocks in which the rarest class, or branch of one's law, is expected four times.
+
+    At least so many jobs: two for every server, unless it is said.
 
     Shorter starts agree too soon: if the rare big job is missing from both M_n and M_2n, they are equal and wrong. So
     they would be, in a cycle, without its busy hours: it is at least a whole one. Of thousands of classes each brings
@@ -49,7 +51,7 @@ def initial_length(table: JobTable) -> int:
     """
     cycle = table.arrivals.time[table.arrivals.phases] if table.arrivals.process == PERIODIC else 0.0
     often = min(4.0 / rarest(table), FEW_OF_MANY if len(table.need) > MANY_CLASSES else math.inf)
-    wanted = min(max(often, 2.0 * table.servers, BLOCK, cycle), 2.0**22)
+    wanted = min(max(often, 2.0 * table.servers if fewest is None else fewest, BLOCK, cycle), 2.0**22)
     return BLOCK << max(0, math.ceil(math.log2(wanted / BLOCK)))
 
 

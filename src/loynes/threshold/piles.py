@@ -34,9 +34,10 @@ class Piles:
         first: int = 0,
         stream: int = STREAM_PILE,
         start: Array | None = None,
+        observe: bool = True,
         engine: Engine,
     ) -> None:
-        """Replicas first, first + 1, ...: flat, or all from the same heights."""
+        """Replicas first, first + 1, ...: flat, or all from the same heights; HOL loss is known if it is observed."""
         numbers = np.arange(first, first + replicas)
         self.table, self.mix, self.replicas = table, mix, replicas
         self.length = 0
@@ -45,7 +46,7 @@ class Piles:
         # Random assignment (all servers of a job are drawn, and nobody waits his turn) has a kernel of its own, which
         # keeps track of who is where.
         random = len(table.units) == 1 and not table.demand.any() and not table.strict
-        self._task = Pile(*self._rows, needs, mix.blockers, random)
+        self._task = Pile(*self._rows, needs, mix.blockers, random, observe)
         heap = new_heap(replicas, len(table.need), len(mix.blocking), len(table.units))
         places = start_places(table.arrivals, seed, stream, numbers)
         heights = np.zeros((replicas, table.servers))
@@ -64,12 +65,12 @@ class Piles:
         return self._task.random
 
     def others(self, start: Array | None) -> Piles:
-        """As many replicas that know nothing of these, from other heights."""
+        """As many replicas that know nothing of these, from other heights, and not observed."""
         needs, seed = self._given
         first, stream = self.numbers
         return Piles(
             self.table, needs, self.mix, seed=seed, replicas=self.replicas, first=first + self.replicas, stream=stream,
-            start=start, engine=self._engine,
+            start=start, observe=False, engine=self._engine,
         )  # fmt: skip
 
     def extend(self, length: int) -> None:

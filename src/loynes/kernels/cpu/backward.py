@@ -15,7 +15,7 @@ from loynes.kernels.reference import BLOCK
 
 @prepares
 def backward(
-    table, as_runs, seed, stream, first_replica, initial, confirmations, longest, places, W, length, doublings,
+    table, forms, seed, stream, first_replica, initial, confirmations, longest, places, W, length, doublings,
     flag=NO_FLAG,
 ):  # fmt: skip
     """One sample a row of W: double n from `initial` until M_n = M_2n, all of it, `confirmations` times in a row.
@@ -24,7 +24,7 @@ def backward(
     `longest` keeps length 0 and the last workload. `initial` is a multiple of BLOCK. places[r] is where the arrival
     process stands at job 0; its past follows from there.
     """
-    rooms = new_block(table, flag), new_state(table, as_runs), np.empty(table.servers)
+    rooms = new_block(table, flag), new_state(table, forms), np.empty(table.servers)
     pasts = initial, confirmations, longest
     _backward(typed(table), *rooms, seed, stream, first_replica, *pasts, places, W, length, doublings)
 

@@ -23,7 +23,7 @@ from loynes.kernels.cpu.threads import Flag, cores, new_flag, run_lines
 from loynes.kernels.cpu.together import TOGETHER
 from loynes.kernels.engine import CUT, mapped
 from loynes.kernels.reference import BLOCK
-from loynes.kernels.shape import look_every, use_runs
+from loynes.kernels.shape import forms_of, look_every
 
 REPLICAS = 128
 # A task that goes by rows is begun with this part of them, at least one for every core.
@@ -87,12 +87,12 @@ def _line(piece: Piece, rows: slice, start: int, stop: int) -> Iterator[Callable
 
 
 def _forward(task: kinds.Forward, state: kinds.ForwardState, flag: Flag) -> Piece:
-    table, as_runs, stride, key = task.table, use_runs(task.table), look_every(task.table), np.uint64(task.seed)
+    table, forms, stride, key = task.table, forms_of(task.table), look_every(task.table), np.uint64(task.seed)
 
     def piece(rows: slice, start: int, stop: int) -> None:
         chains = (state.workload[rows], state.places[rows], state.tally)
         numbers = (task.replicas[rows], task.group[rows], start, stop, task.observe)
-        forward(table, task.needs, as_runs, stride, key, task.stream, *numbers, *chains, task.controls, flag)
+        forward(table, task.needs, forms, stride, key, task.stream, *numbers, *chains, task.controls, flag)
 
     return piece
 
@@ -110,7 +110,8 @@ def _slopes(task: kinds.Slopes, state: kinds.SlopeState, flag: Flag) -> Piece:
 
 def _pile(task: kinds.Pile, state: kinds.PileState, flag: Flag) -> Piece:
     key, first = np.uint64(task.seed), int(task.replicas[0])
-    table, as_runs, stride = task.table, use_runs(task.table), look_every(task.table)
+    table, forms, stride = task.table, forms_of(task.table), look_every(task.table)
+    needs = task.needs if task.observe else task.needs._replace(need=task.needs.need[:0])
     drawn = table._replace(specific=np.zeros_like(table.specific))  # the kernel of random servers draws them itself
 
     def piece(rows: slice, start: int, stop: int) -> None:
@@ -119,59 +120,62 @@ def _pile(task: kinds.Pile, state: kinds.PileState, flag: Flag) -> Piece:
         if task.random:
             random_pile(drawn, task.blockers, *numbers, heights, places, heap, flag)
         else:
-            pile(table, task.needs, task.blockers, as_runs, stride, *numbers, heights, places, heap, flag)
+            pile(table, needs, task.blockers, forms, stride, *numbers, heights, places, heap, flag)
 
     return piece
 
 
 def _regeneration(task: kinds.Regeneration, state: kinds.PileState, flag: Flag) -> Piece:
-    as_runs, key, first = use_runs(task.table), np.uint64(task.seed), int(task.replicas[0])
+    forms, key, first = forms_of(task.table), np.uint64(task.seed), int(task.replicas[0])
 
     def piece(rows: slice, start: int, stop: int) -> None:
         heights, _, heap = mapped(state, lambda array: array[rows])
         numbers = (key, task.stream, first + rows.start, task.begin)
-        regenerate(task.table, task.blockers, as_runs, *numbers, heights, heap, flag)
+        regenerate(task.table, task.blockers, forms, *numbers, heights, heap, flag)
 
     return piece
 
 
 def _sandwich(task: kinds.Sandwich, state: kinds.PairState, flag: Flag) -> Piece:
-    as_runs, key, first = use_runs(task.table), np.uint64(task.seed), int(task.replicas[0])
+    # Whether two states are equal is asked at every block's end, which layers would have to be one list for.
+    forms, key, first = forms_of(task.table, layered=False), np.uint64(task.seed), int(task.replicas[0])
 
     def piece(rows: slice, start: int, stop: int) -> None:
         low, high, met, places = (array[rows] for array in state)
         numbers = (key, task.stream, first + rows.start, start, stop)
-        sandwich(task.table, as_runs, *numbers, low, high, places, met, flag)
+        sandwich(task.table, forms, *numbers, low, high, places, met, flag)
 
     return piece
 
 
 def _samples(task: kinds.Backward | kinds.Perfect, state: kinds.SampleState, flag: Flag) -> Piece:
-    as_runs, key = use_runs(task.table), np.uint64(task.seed)
-    kernel: Any = backward if isinstance(task, kinds.Backward) else perfect
+    key = np.uint64(task.seed)
+    kernel: Any
     options: tuple[float, ...]
     if isinstance(task, kinds.Backward):
+        kernel, forms = backward, forms_of(task.table)
         options = (task.initial, task.confirmations, task.longest)
     else:
+        kernel, forms = perfect, forms_of(task.table, layered=False)
         options = (task.initial, task.longest, task.ceiling, task.rise)
 
     def piece(rows: slice, start: int, stop: int) -> None:
         numbers = task.replicas[rows]
         places = start_places(task.table.arrivals, task.seed, task.stream, numbers)
         samples = (array[rows] for array in state)
-        kernel(task.table, as_runs, key, task.stream, int(numbers[0]), *options, places, *samples, flag)
+        kernel(task.table, forms, key, task.stream, int(numbers[0]), *options, places, *samples, flag)
 
     return piece
 
 
 def _blocks(task: kinds.BlockBefore | kinds.PileInTime, state: kinds.BlockState | kinds.SpanState, flag: Flag) -> Piece:
-    as_runs, key, first = use_runs(task.table), np.uint64(task.seed), int(task.replicas[0])
+    forms, key, first = forms_of(task.table), np.uint64(task.seed), int(task.replicas[0])
     kernel: Any = pile_before if isinstance(task, kinds.BlockBefore) else pile_in_time
     reach = task.length if isinstance(task, kinds.BlockBefore) else task.span
 
     def piece(rows: slice, start: int, stop: int) -> None:
         blocks = (array[rows] for array in state)
-        kernel(task.table, as_runs, key, task.stream, first + rows.start, reach, *blocks, flag)
+        kernel(task.table, forms, key, task.stream, first + rows.start, reach, *blocks, flag)
 
     return piece
 

@@ -32,7 +32,7 @@ _SHIFT, _OFFSET = np.int64(BIN_SHIFT), np.int64(BIN_OFFSET)
 def forward(
     table,
     needs,
-    as_runs,
+    forms,
     stride,
     seed,
     stream,
@@ -53,7 +53,7 @@ def forward(
 
     Row r depends on nothing but (table, seed, stream, replicas[r]) and the jobs so far: not on how work is cut.
     """
-    rooms = new_block(table, flag), new_jobs(TOGETHER), new_states(table, as_runs, TOGETHER)
+    rooms = new_block(table, flag), new_jobs(TOGETHER), new_states(table, forms, TOGETHER)
     surplus = new_surplus(stride, TOGETHER)
     scratch = _own_rows(tally), np.empty(needs.need.size), np.zeros(needs.need.size * table.units.size)
     numbers = stride, seed, stream, replicas, rows, begin, end, observe

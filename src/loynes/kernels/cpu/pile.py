@@ -15,15 +15,13 @@ from loynes.kernels.tally import Heap
 
 
 @prepares
-def pile(
-    table, needs, blockers, as_runs, stride, seed, stream, first_replica, begin, end, H, places, heap, flag=NO_FLAG
-):
+def pile(table, needs, blockers, forms, stride, seed, stream, first_replica, begin, end, H, places, heap, flag=NO_FLAG):
     """Pile jobs begin .. end-1 (multiples of BLOCK) of replicas first_replica + r on the heights heap.base[r] + H[r].
 
     H[r, 0] = 0 at every block's end, so that heights keep their precision however high the pile is. Gathered beside it:
     the expected HOL loss of every stride-th job, and what control variates need (see `count`).
     """
-    rooms = new_block(table, flag), new_state(table, as_runs)
+    rooms = new_block(table, flag), new_state(table, forms)
     scratch = one_row(heap), np.empty(needs.need.size), np.zeros(needs.need.size * table.units.size)
     numbers = stride, seed, stream, first_replica, begin, end
     _pile(typed(table), needs, blockers, *rooms, *scratch, *numbers, H, places, heap)
@@ -77,9 +75,9 @@ def _pile(
 
 
 @prepares
-def regenerate(table, blockers, as_runs, seed, stream, first_replica, begin, H, heap, flag=NO_FLAG):
+def regenerate(table, blockers, forms, seed, stream, first_replica, begin, H, heap, flag=NO_FLAG):
     """Pile on from job `begin` (a multiple of BLOCK) up to and with the first job that needs all servers."""
-    rooms = new_block(table, flag), new_state(table, as_runs), one_row(heap)
+    rooms = new_block(table, flag), new_state(table, forms), one_row(heap)
     _regenerate(typed(table), blockers, *rooms, seed, stream, first_replica, begin, H, heap)
 
 

@@ -14,10 +14,10 @@ from loynes.kernels.reference import BLOCK
 
 
 @prepares
-def pile_before(table, as_runs, seed, stream, first_replica, length, places, height, time, jobs, flag=NO_FLAG):
+def pile_before(table, forms, seed, stream, first_replica, length, places, height, time, jobs, flag=NO_FLAG):
     """Jobs -length .. -1 of replicas whose arrival process stands at places[r] at job 0: the height of their pile,
     started flat, the time they took to arrive, until job 0, and how many there were of each class."""
-    rooms = new_block(table, flag), new_state(table, as_runs), np.empty(table.servers)
+    rooms = new_block(table, flag), new_state(table, forms), np.empty(table.servers)
     _pile_before(typed(table), *rooms, seed, stream, first_replica, length, places, height, time, jobs)
 
 

@@ -13,13 +13,13 @@ from loynes.kernels.reference import BLOCK
 
 
 @prepares
-def pile_in_time(table, as_runs, seed, stream, first_replica, span, height, jobs, flag=NO_FLAG):
+def pile_in_time(table, forms, seed, stream, first_replica, span, height, jobs, flag=NO_FLAG):
     """The height of the pile, started flat, of all jobs that come in less than `span` from place 0 on,
     and how many of each class there are.
 
     Job 0 of a replica stands for that place and is no job of the pile.
     """
-    rooms = new_block(table, flag), new_state(table, as_runs), np.empty(table.servers)
+    rooms = new_block(table, flag), new_state(table, forms), np.empty(table.servers)
     _pile_in_time(typed(table), *rooms, seed, stream, first_replica, span, height, jobs)
 
 

@@ -17,12 +17,12 @@ NOW = np.int64(0)
 
 
 @prepares
-def sandwich(table, as_runs, seed, stream, first_replica, begin, end, low, high, places, met, flag=NO_FLAG):
+def sandwich(table, forms, seed, stream, first_replica, begin, end, low, high, places, met, flag=NO_FLAG):
     """Jobs begin .. end-1 (multiples of BLOCK) for the pairs of rows low[r] <= high[r] of replicas first_replica + r.
 
     met[r] is the number of jobs after which the two were first seen equal (at a block's end), -1 if not yet.
     """
-    rooms = new_block(table, flag), new_state(table, as_runs), new_state(table, as_runs)
+    rooms = new_block(table, flag), new_state(table, forms), new_state(table, forms)
     _sandwich(typed(table), *rooms, seed, stream, first_replica, begin, end, low, high, places, met)
 
 
@@ -45,7 +45,7 @@ def _sandwich(table, block, lower, upper, seed, stream, first_replica, begin, en
 
 @prepares
 def perfect(
-    table, as_runs, seed, stream, first_replica, initial, longest, ceiling, rise, places, W, length, doublings,
+    table, forms, seed, stream, first_replica, initial, longest, ceiling, rise, places, W, length, doublings,
     flag=NO_FLAG,
 ):  # fmt: skip
     """One sample a row of W: double n from `initial` until chains begun n jobs ago at 0 and at a ceiling meet by now.
@@ -53,7 +53,7 @@ def perfect(
     The ceiling starts at `ceiling` and grows by `rise` with every doubling. length[r] is the n that sufficed, 0 if none
     up to `longest` did.
     """
-    rooms = new_block(table, flag), new_state(table, as_runs), new_state(table, as_runs)
+    rooms = new_block(table, flag), new_state(table, forms), new_state(table, forms)
     pasts = initial, longest, ceiling, rise
     _perfect(typed(table), *rooms, seed, stream, first_replica, *pasts, places, W, length, doublings)
 

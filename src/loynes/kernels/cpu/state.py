@@ -1,5 +1,6 @@
-"""One state, three forms: everything above this file is written once and works on dense vectors and run lists, of one
-kind of server or of several. A state's type says its form, and kernels are compiled for the one they get."""
+"""One state, four forms: everything above this file is written once and works on dense vectors, run lists, run lists in
+two layers, and on one of the first two for each of several kinds of servers. A state's type says its form, and kernels
+are compiled for the one they get."""
 
 from __future__ import annotations
 
@@ -9,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loynes.inputs.tables import JobTable
-from loynes.kernels.cpu import dense, kinds, runs
+from loynes.kernels.cpu import dense, kinds, layers, runs
+from loynes.kernels.cpu.layers import Layers, new_layers
 from loynes.kernels.cpu.memory import aligned
 from loynes.kernels.cpu.variants import chosen_by_type
+from loynes.kernels.shape import LAYERED, RUNS
 
 Array = NDArray[np.float64]
 
@@ -23,6 +26,9 @@ _runs_lower, _runs_look, _runs_get = runs.lower, runs.look, runs.get
 _kinds_put, _kinds_advance, _kinds_rebase, _kinds_lower = kinds.put, kinds.advance, kinds.rebase, kinds.lower
 _kinds_same, _kinds_get, _kinds_look = kinds.same, kinds.get, kinds.look
 _take_lost, _unpack = kinds.take_lost, kinds.unpack
+_layers_put, _layers_advance, _layers_rebase = layers.put, layers.advance, layers.rebase
+_layers_lower, _layers_look, _layers_get = layers.lower, layers.look, layers.get
+_layers_same = layers.same
 
 
 class Dense(NamedTuple):
@@ -50,15 +56,17 @@ class Kinds(NamedTuple):
     plan: NDArray[np.int64]
 
 
-def new_state(table: JobTable, as_runs: NDArray[np.bool_]) -> Dense | Runs | Kinds:
+def new_state(table: JobTable, forms: NDArray[np.int64]) -> Dense | Runs | Layers | Kinds:
     """Room for a workload, in the form that is asked for kind by kind."""
+    if table.plain and forms[0] == LAYERED:
+        return new_layers(table.servers)
     # A run has at least one server, so there are at most s; one more while a job is inserted; a window to read past.
-    room = sum(kinds.room(int(s), bool(form)) for s, form in zip(table.units, as_runs, strict=True))
+    room = sum(kinds.room(int(s), bool(form)) for s, form in zip(table.units, forms, strict=True))
     if not table.plain:
         count = len(table.units)
         values, counts = np.zeros(room + 1 + count), np.zeros(room, np.int32)
-        return Kinds(table.strict, values, counts, np.zeros(count, np.int64), kinds.new_plan(table, as_runs))
-    if as_runs[0]:
+        return Kinds(table.strict, values, counts, np.zeros(count, np.int64), kinds.new_plan(table, forms == RUNS))
+    if forms[0]:
         return Runs(np.zeros(room), np.zeros(room, np.int32), np.zeros(1, np.int64))
     return Dense(table.servers, aligned(room))
 
@@ -117,6 +125,11 @@ def _put_runs(state, W):
     state.size[0] = _runs_put(state.values, state.counts, W)
 
 
+@put.variant(Layers)
+def _put_layers(state, W):
+    _layers_put(state, W)
+
+
 @put.variant(Kinds)
 def _put_kinds(state, W):
     _kinds_put(state, W)
@@ -136,6 +149,11 @@ def _advance_runs(state, block, begin, end, now):
     return now
 
 
+@advance.variant(Layers)
+def _advance_layers(state, block, begin, end, now):
+    return _layers_advance(state, block.need, block.service, block.gap, begin, end, now)
+
+
 @advance.variant(Kinds)
 def _advance_kinds(state, block, begin, end, now):
     return _kinds_advance(state, block, begin, end, now)
@@ -149,6 +167,11 @@ def _rebase_dense(state, now):
 @rebase.variant(Runs)
 def _rebase_runs(state, now):
     state.size[0] = _runs_rebase(state.values, state.counts, state.size[0], now)
+
+
+@rebase.variant(Layers)
+def _rebase_layers(state, now):
+    _layers_rebase(state, now)
 
 
 @rebase.variant(Kinds)
@@ -166,6 +189,11 @@ def _lower_runs(state):
     return _runs_lower(state.values, state.size[0])
 
 
+@lower.variant(Layers)
+def _lower_layers(state):
+    return _layers_lower(state)
+
+
 @lower.variant(Kinds)
 def _lower_kinds(state):
     return _kinds_lower(state)
@@ -179,6 +207,11 @@ def _look_dense(state, block, j, needs, now, wait, loss):
 @look.variant(Runs)
 def _look_runs(state, block, j, needs, now, wait, loss):
     _runs_look(state.values, state.counts, state.size[0], needs.need, now, wait, loss)
+
+
+@look.variant(Layers)
+def _look_layers(state, block, j, needs, now, wait, loss):
+    _layers_look(state, needs.need, now, wait, loss)
 
 
 @look.variant(Kinds)
@@ -196,6 +229,11 @@ def _same_runs(state, other):
     return _runs_same(state.values, state.counts, state.size[0], other.values, other.counts, other.size[0])
 
 
+@same.variant(Layers)
+def _same_layers(state, other):
+    return _layers_same(state, other)
+
+
 @same.variant(Kinds)
 def _same_kinds(state, other):
     return _kinds_same(state, other)
@@ -211,12 +249,17 @@ def _get_runs(state, W):
     _runs_get(state.values, state.counts, state.size[0], W)
 
 
+@get.variant(Layers)
+def _get_layers(state, W):
+    _layers_get(state, W)
+
+
 @get.variant(Kinds)
 def _get_kinds(state, W):
     _kinds_get(state, W)
 
 
-@add_lost.variant(Dense, Runs)
+@add_lost.variant(Dense, Runs, Layers)
 def _no_lost(state, loss, stride, observe):
     pass
 

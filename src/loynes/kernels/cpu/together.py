@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from loynes.inputs.tables import JobTable
 from loynes.kernels.cpu import dense
+from loynes.kernels.cpu.layers import Layers
 from loynes.kernels.cpu.memory import aligned, clamp
 from loynes.kernels.cpu.state import Array, Dense, Kinds, Runs, advance, new_state
 from loynes.kernels.cpu.variants import PlainTable, SimpleTable, chosen_by_type
@@ -47,9 +48,9 @@ def new_jobs(count: int) -> Jobs:
     return Jobs(np.zeros((count, BLOCK), np.int64), service, gap, np.zeros(count))
 
 
-def new_states(table: JobTable, as_runs: NDArray[np.bool_], count: int) -> DenseRows | Runs | Kinds:
+def new_states(table: JobTable, forms: NDArray[np.int64], count: int) -> DenseRows | Runs | Layers | Kinds:
     """Room for as many replicas where they can take turns, and for one where not."""
-    one = new_state(table, as_runs)
+    one = new_state(table, forms)
     return DenseRows(one.servers, aligned(count, one.values.size)) if isinstance(one, Dense) else one
 
 
@@ -87,7 +88,7 @@ def _dense_keep(states, block, jobs, g):
     jobs.now[g] = 0.0
 
 
-@keep_jobs.variant(Runs, Kinds)
+@keep_jobs.variant(Runs, Layers, Kinds)
 def _keep_none(states, block, jobs, g):
     jobs.now[g] = 0.0
 
@@ -107,7 +108,7 @@ def _dense_together(states, table):
     return _turns(table)
 
 
-@rows_together.variant(Runs, Kinds)
+@rows_together.variant(Runs, Layers, Kinds)
 def _one_alone(states, table):
     return 1
 
@@ -117,7 +118,7 @@ def _dense_member(states, g):
     return Dense(states.servers, states.values[g])
 
 
-@member.variant(Runs, Kinds)
+@member.variant(Runs, Layers, Kinds)
 def _the_one(states, g):
     return states
 
@@ -134,6 +135,6 @@ def _dense_advance(states, block, jobs, count, begin, end):
             clamp(values, g * width, a, v, registers)
 
 
-@advance_together.variant(Runs, Kinds)
+@advance_together.variant(Runs, Layers, Kinds)
 def _one_advance(states, block, jobs, count, begin, end):
     jobs.now[0] = advance(states, block, begin, end, jobs.now[0])

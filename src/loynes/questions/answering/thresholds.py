@@ -10,9 +10,9 @@ from typing import Protocol
 from loynes.errors import UnstableError, UsageError
 from loynes.estimate import Estimate
 from loynes.execution.context import Context
-from loynes.inputs.tables import job_table, needs_of
+from loynes.inputs.tables import JobTable, job_table, needs_of
 from loynes.kernels.engine import whole_blocks
-from loynes.kernels.shape import usual_jobs
+from loynes.kernels.shape import usual_jobs, usual_runs
 from loynes.model import Model, Periodic
 from loynes.questions.answering.ending import after, allow, ended_by
 from loynes.results.quantity import rate_text
@@ -28,6 +28,8 @@ from loynes.threshold.piles import Piles
 
 # Cycles a replica should see, on average, for the regenerative formula to be worth its last, unfinished one.
 CYCLES = 8
+# Up to so many servers, piles are at first twice as many jobs.
+LARGE = 2048
 # Chains up to so many states take a tenth of a second: other questions ask them instead of sampling.
 CHEAP_STATES = 5_000
 # How well the threshold is known before a rate is judged by it, and how well where the rate comes near.
@@ -157,7 +159,7 @@ def _piled(
     table, mix = job_table(model, None), Mix.of(model)
     piles = Piles(table, needs_of(model), mix, seed=seed, replicas=replicas or mix.replicas, engine=context.engine)
     most = whole_blocks(int(min(max_jobs, context.engine.most_jobs) / (2 * piles.replicas)))
-    initial, method = _method(model, mix, method, initial_length(table), most)
+    initial, method = _method(model, mix, method, initial_length(table, _fewest(table)), most)
     if method == "doubling":
         outcome = doubling(
             piles, initial, precision=precision, confidence=confidence, max_jobs=max_jobs, progress=context.progress
@@ -170,6 +172,11 @@ def _piled(
         )  # fmt: skip
         reached = _wide(outcome, precision)
     return _Piled(outcome, method, piles.replicas, outcome.jobs, reached)
+
+
+def _fewest(table: JobTable) -> float:
+    """Jobs of a pile at first: two for every server of a small cluster; of a large one, of those that fit at once."""
+    return 2.0 * max(min(table.servers, LARGE), 2.0 * float(usual_runs(table).max()))
 
 
 def _as_they_come(model: Model, pile: _Pile, precision: float, confidence: float, most: float) -> _Piled:
