@@ -226,7 +226,8 @@ def _reason(job: SeenJob) -> str:
 
 def in_line(job: SeenJob) -> bool:
     """Whether a job waits for what others hold; else no server that becomes free lets it start."""
-    return not any(word in _reason(job) for word in HELD)
+    reason = _reason(job)
+    return not any(word in reason for word in HELD)
 
 
 def _need(job: SeenJob, kind: str, units: Mapping[str, int]) -> float:
