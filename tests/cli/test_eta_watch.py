@@ -43,7 +43,9 @@ def test_it_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyt
     assert end.value.code == 130
     assert waits == [60.0] * 4
     printed = capsys.readouterr()
-    rows = [line.split()[0] for line in printed.out.splitlines() if line.startswith(("  2 ", "  3 "))]
+    answers = printed.out.split("when waiting jobs start")[1:]
+    lines = [line for one in answers for line in one.partition("the cluster from now on")[0].splitlines()]
+    rows = [line.split()[0] for line in lines if line.startswith(("  2 ", "  3 "))]
     assert rows == ["2", "3"]
     assert "printed nothing" in printed.err
     assert "no job is waiting" in printed.err

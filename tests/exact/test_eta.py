@@ -322,3 +322,20 @@ def test_a_job_in_pieces_starts_when_all_of_them_have(tmp_path: Path) -> None:
     one, both, whole = found.what_if
     assert (one.by_limits, both.by_limits, whole.by_limits) == (0.0, 1800.0, 7200.0)
     assert one.high95 == 0.0 < both.low95 < both.median < whole.median
+
+
+def test_the_cluster_from_now_on(tmp_path: Path) -> None:
+    """Four servers, three busy; the job in line takes all four when they are free. Times have the units they are asked
+    in."""
+    (tmp_path / "now.csv").write_text("id,state,need,elapsed,limit\n1,R,3,0,3600\n2,PD,4,,3600\n")
+    with pytest.warns(LoynesWarning):
+        found = loynes.eta(tmp_path / "now.csv", servers=4, draws=50, within=(90.0, "30min", "2h", "36h"))
+    assert found.summary.columns[-4:] == ("P(start <= 90s)", "P(start <= 30min)", "P(start <= 2h)", "P(start <= 36h)")
+    first, *_, last = found.outlook_summary.rows
+    assert first == ("0", "1", "1 to 1", "1", "1 to 1")
+    assert last[3:] == ("0", "0 to 0")
+    assert all(set(free) <= {0, 1, 4} for free in found.free)
+    assert [(4 - low, 4 - high) for low, _, high in found.free] == [
+        (most, least) for least, _, most in found.outlook.busy
+    ]
+    assert found.outlook_summary in found.tables

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import gzip
 import json
 import random
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 
 from loynes.errors import LoynesError, TraceError, UsageError
 from loynes.traces.snapshot import Snapshot
+from loynes.traces.snapshots import arrays
 from loynes.traces.snapshots.read import read_snapshot
 from loynes.traces.snapshots.register import markdown_table
 
@@ -198,17 +201,19 @@ def test_tables(tmp_path: Path) -> None:
         assert found.elapsed.tolist() == [50, 0, 0]
 
 
-def test_kueue(tmp_path: Path) -> None:
-    def workload(name: str, *conditions: str, **spec: object) -> dict[str, object]:
-        pods = {"count": 2, "template": {"spec": {"containers": [{"resources": {"requests": {"cpu": "1500m"}}}]}}}
-        when = [{"type": one, "status": "True", "lastTransitionTime": "2024-03-01T12:00:00Z"} for one in conditions]
-        return {
-            "apiVersion": "kueue.x-k8s.io/v1beta1",
-            "metadata": {"name": name, "namespace": "team", "creationTimestamp": "2024-03-01T11:00:00Z"},
-            "spec": {"podSets": [pods], "maximumExecutionTimeSeconds": 3600} | spec,
-            "status": {"conditions": when},
-        }
+def workload(name: str, *conditions: str, **spec: object) -> dict[str, object]:
+    """As Kueue lists it."""
+    pods = {"count": 2, "template": {"spec": {"containers": [{"resources": {"requests": {"cpu": "1500m"}}}]}}}
+    when = [{"type": one, "status": "True", "lastTransitionTime": "2024-03-01T12:00:00Z"} for one in conditions]
+    return {
+        "apiVersion": "kueue.x-k8s.io/v1beta1",
+        "metadata": {"name": name, "namespace": "team", "creationTimestamp": "2024-03-01T11:00:00Z"},
+        "spec": {"podSets": [pods], "maximumExecutionTimeSeconds": 3600} | spec,
+        "status": {"conditions": when},
+    }
 
+
+def test_kueue(tmp_path: Path) -> None:
     items = [
         workload("runs", "QuotaReserved", "Admitted"),
         workload("waits"),
@@ -250,6 +255,8 @@ def test_clocks_and_limits_that_cannot_be(tmp_path: Path) -> None:
         (b"state,need\nR,1\n", TraceError, "no column for the job's id"),
         (b"id,need,state\n1,2,PD\n", TraceError, "no job has a time limit"),
         (b"id,need,state,limit\n1,40,R,9\n2,40,R,9\n", UsageError, "running jobs hold 80 servers"),
+        (b",,\n,,\n", TraceError, "fields are all empty"),
+        (b'{"kind": "Pod", "metadata": {}}', TraceError, "an object in JSON, but neither what squeue --json nor"),
     ],
 )
 def test_damaged(data: bytes, error: type[LoynesError], words: str, tmp_path: Path) -> None:
@@ -257,27 +264,109 @@ def test_damaged(data: bytes, error: type[LoynesError], words: str, tmp_path: Pa
         read(data, tmp_path)
 
 
+@pytest.mark.parametrize("data", [b"[]", b'{"jobs": []}', b'{"apiVersion": "v1", "items": []}', b"id,need,limit\n"])
+def test_nobody_is_there(data: bytes, tmp_path: Path) -> None:
+    """An empty cluster is one, too: it can be asked about one more job."""
+    assert read(data, tmp_path, default_limit=60.0).ids == ()
+
+
+LONG = "9" * 5000  # more digits than Python reads as one number
+
+
+def test_endless_numbers_and_lists(tmp_path: Path) -> None:
+    """Of tasks, and of nodes, of which a short text can name more than memory holds."""
+    jobs = [
+        slurm(job_id=1, array_task_string=f"1-{LONG}"),
+        slurm(job_id=2, job_state=["RUNNING"], nodes=f"n[1-{LONG}]"),
+        slurm(job_id=3, job_state=["RUNNING"], nodes=f"n[{'0' * 90_000}1-90000]"),
+        slurm(job_id=4, job_state=["RUNNING"], nodes=f"n[{'1-99999,' * 3000}1]"),
+    ]
+    found = read(json.dumps({"jobs": jobs}).encode(), tmp_path, now=1_700_001_800.0)
+    assert found.ids == ("2", "3", "4", "1")
+    assert found.hosts == ((), (), ())
+    assert "taken as one task" in found.assumed[0].text
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"id,need,state,limit\n" + b"1_[1-90],1,PD,9\n" * 12,
+        json.dumps({"jobs": [slurm(array_task_string="1-90")] * 12}).encode(),
+    ],
+)
+def test_more_jobs_than_memory_holds(data: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrays, "MOST_JOBS", 1000)
+    with pytest.raises(TraceError, match="more than 1000 jobs, each task of an array counted"):
+        read(data, tmp_path)
+
+
+BYTES = [b"-1", b"nan", b"inf", b"1e308", b'"', b"[", b"{}", b"null", b"\xff", b"\0", b",", b"9" * 30, b"\n", b"|"]
+VALUES = [None, True, -1, 0, 1e308, float("nan"), float("-inf"), 10**400, "", "x", LONG, f"1-{LONG}", f"n[1-{LONG}]",
+          [], {}, [[]], [None], number(-5), {"set": "yes", "number": []}, "1:2:3:4", "2024-13-45T99:99:99", "cpu=1e400",
+          "0001-01-01T00:00:00", "1e30Gi", "RUNNING", ["RUNNING", "PENDING"], 10**30, "\u202e"]  # fmt: skip
+
+
+def places_in(value: object) -> list[tuple[object, object]]:
+    """Containers and keys of all values within a document."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [place for key, one in inner for place in [(value, key), *places_in(one)]]
+
+
+def with_other_values(document: object, chance: random.Random) -> bytes:
+    """A document in which values are gone, others, or there twice."""
+    changed = copy.deepcopy(document)
+    for _ in range(chance.randint(1, 4)):
+        within, key = chance.choice(places_in(changed) or [({0: 0}, 0)])
+        what = chance.random()
+        if what < 0.1:
+            del within[key]  # type: ignore[attr-defined]
+        elif what < 0.2 and isinstance(within, list):
+            within.append(within[key])  # type: ignore[call-overload]
+        else:
+            within[key] = copy.deepcopy(chance.choice(VALUES))  # type: ignore[index]
+    return json.dumps(changed).encode()
+
+
+def with_other_bytes(data: bytes, chance: random.Random) -> bytes:
+    found = bytearray(data)
+    for _ in range(chance.randint(1, 4)):
+        at = chance.randrange(len(found))
+        found[at : at + chance.choice((0, 1, 1, 5, 40))] = chance.choice(BYTES)
+    return bytes(found)
+
+
 def test_accidents(tmp_path: Path) -> None:
-    """Whatever happens to a listing, it is read, or refused in words."""
+    """Whatever happens to a listing, it is read, or refused in words: bytes in the first half, values in the second."""
     chance = random.Random(5)
     texts = [DOCUMENT, b"JOBID STATE CPUS TIME TIME_LIMIT\n1 R 4 0:10 1:00\n2_[1-3] PD 2 0:00 UNLIMITED\n",
              b"id,state,need,elapsed,limit,submit\n1,R,1,5,100,3\n2,PD,1,,100,4\n3,PD,2,,1e400,nan\n"]  # fmt: skip
-    words = [b"-1", b"nan", b"inf", b"1e308", b'"', b"[", b"{}", b"null", b"\xff", b"\0", b",", b"9" * 30, b"\n", b"|"]
+    placed = slurm(job_id=3, job_state=["RUNNING"], nodes="n[01-03,7]", tres_alloc_str="cpu=4,mem=2G,gres/gpu=1")
+    documents = [
+        {"jobs": [*JOBS, placed], "last_update": number(1_700_001_800)},
+        {"items": [workload("runs", "Admitted"), workload("waits"), workload("first", priority=9)]},
+        [
+            {"id": "a", "need": 2, "start": 100, "limit": 60},
+            {"id": "b_[1-3%2]", "need": 3, "limit": "1:00", "st": "PD"},
+        ],
+    ]
     taken = 0
-    for _ in range(2000):
-        data = bytearray(chance.choice(texts))
-        for _ in range(chance.randint(1, 4)):
-            at = chance.randrange(len(data))
-            data[at : at + chance.choice((0, 1, 1, 5, 40))] = chance.choice(words)
+    for i in range(2000):
+        if i < 1000:
+            data = with_other_bytes(chance.choice(texts), chance)
+        else:
+            data = with_other_values(chance.choice(documents), chance)
+            data = {0: gzip.compress(data), 1: b"\xef\xbb\xbf" + data.replace(b", ", b",\r\n")}.get(i % 10, data)
         try:
-            found = read(bytes(data), tmp_path, now=1_700_001_800.0)
+            found = read(
+                data, tmp_path, chance.choice([SERVERS, {"cpu": 64}, {"cpu": 64, "gpu": 8}]), now=1_700_001_800.0
+            )
         except LoynesError:
             continue
         taken += 1
         assert np.all(found.limit > 0)
         assert np.all((found.elapsed >= 0) & (found.elapsed < found.limit))
         assert all(units.min(initial=0) >= 0 for units in found.demand.values())
-    assert taken > 200
+    assert taken > 1000
 
 
 def test_the_docs_list_every_format() -> None:

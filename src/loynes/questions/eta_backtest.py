@@ -74,7 +74,7 @@ class AskEtaBacktest(Question):
         context.progress(0.0, "reading")
         from loynes.questions.answering.backtesting import LEARNT_FIRST, Judged, backtest, chosen_instants
         from loynes.questions.answering.eta_inputs import machines_of, read_for
-        from loynes.questions.answering.forecasting import check_policy, limits_of, recorded_starts
+        from loynes.questions.answering.forecasting import asked_limits, check_policy, limits_of, recorded_starts
         from loynes.questions.answering.model_laws import ModelLaws
         from loynes.questions.answering.orders import order_of
 
@@ -83,14 +83,15 @@ class AskEtaBacktest(Question):
         order = order_of(self.policy, {"window": self.window, "threshold": self.threshold, "option": self.option})
         check_policy(order, len(machines.units))
         trace = machines.fitting(trace)
-        limit, look = limits_of(trace), context.deadline.look
-        start = recorded_starts(trace) if self.recorded else machines.replayed(trace, order, limit, look)
+        look = context.deadline.look
+        start = recorded_starts(trace) if self.recorded else machines.replayed(trace, order, limits_of(trace), look)
         instants = chosen_instants(trace, start, self.instants, LEARNT_FIRST, self.seed)
         draws = self.draws or (DRAWS if order.policy == "fcfs" else DRAWS_BY_EVENTS)
         model = None if self.laws_of is None else ModelLaws(load(self.laws_of))
         judged: Judged = backtest(
-            trace, start, limit, machines, order, instants, model=model, draws=draws, seed=self.seed, context=context
-        )
+            trace, start, asked_limits(trace), machines, order, instants, model=model, draws=draws, seed=self.seed,
+            context=context,
+        )  # fmt: skip
         warnings: tuple[str, ...] = () if model is None else model.warnings
         if self.recorded:
             warnings += (f"the log's own scheduler may not be {order.policy}: its starts are compared as they are",)

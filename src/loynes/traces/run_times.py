@@ -237,8 +237,11 @@ def _learn_weights(groups: list[Ints], counts: list[Ints], ratio: Array) -> tupl
     return tuple(weights)
 
 
-def remaining(laws: RunTimeLaws, share: float) -> Array:
-    """The time that is left to every job with such a probability, by its law given what it has run."""
+def remaining(laws: RunTimeLaws, share: float | Array) -> Array:
+    """The time that is left to every job with such a probability, by its law given what it has run.
+
+    `share` is one probability, or one for each job.
+    """
     points = laws.quantiles.shape[1] - 1
     at = (laws.passed + share * (1.0 - laws.passed)) * points
     low = np.minimum(at.astype(np.int64), points - 1)

@@ -226,7 +226,8 @@ def _reason(job: SeenJob) -> str:
 
 def in_line(job: SeenJob) -> bool:
     """Whether a job waits for what others hold; else no server that becomes free lets it start."""
-    return not any(word in _reason(job) for word in HELD)
+    reason = _reason(job)
+    return not any(word in reason for word in HELD)
 
 
 def _need(job: SeenJob, kind: str, units: Mapping[str, int]) -> float:
@@ -272,7 +273,8 @@ def _completed(job: SeenJob, now: float, usual: float, assumed: list[Note]) -> S
         if math.isnan(elapsed) and math.isfinite(job.start) and math.isfinite(now):
             elapsed = now - job.start
         if not math.isfinite(elapsed):
-            assumed.append(Note(job.id, "elapsed time not known: taken as 0"))
+            hint = "; when the listing was made is not said (--now TIME)" if math.isfinite(job.start) else ""
+            assumed.append(Note(job.id, f"elapsed time not known: taken as 0{hint}"))
             elapsed = 0.0
         elif elapsed < 0:
             assumed.append(Note(job.id, f"elapsed {elapsed:g} s, its clock is ahead: taken as 0"))

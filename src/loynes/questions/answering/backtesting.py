@@ -28,7 +28,7 @@ from loynes.questions.answering.forecasting import Known, forecast
 from loynes.questions.answering.machines import Machines
 from loynes.questions.answering.model_laws import ModelLaws
 from loynes.questions.answering.orders import Order
-from loynes.traces.snapshots.read import snapshot_at
+from loynes.traces.snapshots.read import rows_in_log, snapshot_at
 from loynes.traces.trace import Trace
 
 # Waiting jobs that are judged at an instant at most, evenly over the line.
@@ -81,6 +81,33 @@ class Moment:
     by_limits: Array
     known: Known
 
+    @property
+    def settled(self) -> float:
+        """When all that are judged had started."""
+        return float(self.now + self.truth.max())
+
+
+class Earlier:
+    """Where truths fell among their draws at earlier instants; what is known of them at a later one."""
+
+    def __init__(self) -> None:
+        self._places: list[Array] = []
+        self._settled: list[float] = []
+
+    def add(self, places: Array, settled: float) -> None:
+        """Of one instant, all of whose judged jobs had started by `settled`: before, those that start late are
+        missing."""
+        self._places.append(places)
+        self._settled.append(settled)
+
+    def all(self) -> Array:
+        return np.concatenate(self._places)
+
+    def levels(self, now: float) -> Array | None:
+        """The levels to ask for at `now`, by the instants that had settled by then; None where these are too few."""
+        known = [places for places, settled in zip(self._places, self._settled, strict=True) if settled <= now]
+        return conformal_levels(np.concatenate(known)) if known else None
+
 
 def moments(
     trace: Trace,
@@ -95,7 +122,10 @@ def moments(
     seed: int,
     context: Context,
 ) -> Iterator[Moment]:
-    """Forecasts at these instants of a log whose jobs started then, each from what was known before it."""
+    """Forecasts at these instants of a log whose jobs started then, each from what was known before it.
+
+    `limit` is what jobs asked for. Of jobs that had not ended by an instant nothing later is looked at.
+    """
     known, kinds = Known(), machines.kinds
     lessons = set(np.linspace(0, len(instants) - 1, min(LESSONS, len(instants))).astype(int).tolist())
     for k, now in enumerate(instants.tolist()):
@@ -112,10 +142,10 @@ def moments(
             order,
             draws=draws,
             seed=seed + k,
-            later=known.later,
+            later=known.while_running(snapshot, laws, seed + k).later,
             context=context.watched_by(part),
         )
-        rows = np.array([int(name) - 1 for name in snapshot.ids[snapshot.running :]])[judged]
+        rows = rows_in_log(snapshot)[snapshot.running :][judged]
         drawn = sorted_starts(found.starts, judged)
         yield Moment(now, rows, start[rows] - now, drawn, found.by_limits[judged], known)
 
@@ -136,7 +166,7 @@ def backtest(
     """Forecasts at these instants of a log whose jobs started then; jobs are judged by their starts."""
     ways: dict[str, list[Array]] = {OURS: [], RECALIBRATED: [], TO_THE_LIMIT: [], RECENT_MEAN: []}
     truths: list[Array] = []
-    places: list[Array] = []
+    earlier = Earlier()
     when: list[Array] = []
     known, warnings = Known(), tuple[str, ...]()
     by_start = np.argsort(start, kind="stable")
@@ -145,7 +175,7 @@ def backtest(
     )
     try:
         for one in forecasts:
-            levels = conformal_levels(np.concatenate(places)) if places else None
+            levels = earlier.levels(one.now)
             used = LEVELS if levels is None else levels.tolist()
             ways[OURS].append(one.drawn.quantiles(LEVELS))
             ways[RECALIBRATED].append(one.drawn.quantiles(used))
@@ -153,7 +183,7 @@ def backtest(
             usual = trace.submit[one.rows] + _recent_mean(trace, start, by_start, one.now) - one.now
             ways[RECENT_MEAN].append(_same(np.maximum(usual, 0.0)))
             truths.append(one.truth)
-            places.append(one.drawn.place(one.truth))
+            earlier.add(one.drawn.place(one.truth), one.settled)
             when.append(np.full(len(one.truth), one.now))
             known = one.known
     except Stopped:
@@ -163,7 +193,7 @@ def backtest(
     truth = np.concatenate(truths)
     stretch, length = stretches(np.concatenate(when))
     judged_scores = tuple(scores(name, np.concatenate(values), truth, stretch) for name, values in ways.items())
-    histogram = np.histogram(np.concatenate(places), bins=PIT_BINS, range=(0.0, 1.0))[0]
+    histogram = np.histogram(earlier.all(), bins=PIT_BINS, range=(0.0, 1.0))[0]
     return Judged(
         len(truths), truth, judged_scores, tuple(histogram.tolist()), Stretches(int(stretch.max()) + 1, length),
         known.details, warnings,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from loynes.errors import UsageError
 from loynes.model import Model, load
-from loynes.questions.answering.forecasting import Known, Past, limits_of, recorded_starts
+from loynes.questions.answering.forecasting import Known, Past, asked_limits, recorded_starts
 from loynes.questions.answering.log_nodes import MEBIBYTE, LogNodes, nodes_of
 from loynes.questions.answering.machines import Machines
 from loynes.questions.answering.model_laws import ModelLaws
@@ -45,6 +46,9 @@ def inputs_of(asked: AskEta) -> Inputs:
         laws = ModelLaws(load(asked.laws_of))
         found = replace(found, known=replace(found.known, model=laws))
         warnings += laws.warnings
+    if asked.log is not None and _own_history(asked):
+        laws_now = found.known.laws_of(found.snapshot, found.machines.kinds)
+        found = replace(found, known=found.known.while_running(found.snapshot, laws_now, asked.seed))
     return replace(found, warnings=warnings)
 
 
@@ -77,11 +81,16 @@ def _recorded(asked: AskEta) -> Inputs:
     machines = machines_of(asked, trace.servers)
     trace, now = machines.fitting(trace), _moment(asked.now, trace)
     start, kinds = recorded_starts(trace), machines.kinds
-    snapshot = snapshot_at(trace, start, now, kinds, limits_of(trace))
+    snapshot = snapshot_at(trace, start, now, kinds, asked_limits(trace))
     check_room(snapshot, machines.units)
-    if asked.history is None:
+    if _own_history(asked):
         return Inputs(snapshot, Known.of(trace, start, now, kinds, now), machines, Past(trace, now))
     return Inputs(snapshot, *_history(asked, machines, snapshot.now))
+
+
+def _own_history(asked: AskEta) -> bool:
+    """Whether what is known is what a log tells by the moment asked about, and not all of another log."""
+    return asked.history is None or Path(asked.history).resolve() == Path(str(asked.log)).resolve()
 
 
 def read_for(asked: AskEta | AskEtaBacktest, path: str) -> Trace:

@@ -23,9 +23,11 @@ from loynes.questions.answering.placing import on_nodes
 from loynes.results.records.eta import RunningForecast, StartForecast
 from loynes.traces.run_times import History, RunTimeLaws, full_limits, learn, no_history, remaining
 from loynes.traces.snapshot import Snapshot
+from loynes.traces.snapshots.read import rows_in_log
 from loynes.traces.trace import Trace
 
 DAY, WEEK = 86400.0, 7
+STREAM_NOT_ENDED = 34
 # A time larger than this is a Unix time, no log's own.
 UNIX = 1e8
 # Weeks of history from which on days of the week are told apart.
@@ -186,6 +188,18 @@ class Known:
         moment = now if trace.origin is None else trace.origin + now
         return replace(self, later=later_of(trace, kinds, now, moment % DAY, int(moment // DAY)))
 
+    def while_running(self, snapshot: Snapshot, laws: RunTimeLaws, seed: int) -> Known:
+        """The same at a moment of the log when `snapshot` has the jobs that have not ended, whose run times nobody
+        knows yet: as later arrivals they have one drawn by their laws, given what they have run."""
+        if self.later is None or not snapshot.ids:
+            return self
+        share = np.random.default_rng([seed, STREAM_NOT_ENDED]).random(len(snapshot.ids))
+        rows = rows_in_log(snapshot)
+        service, limit = self.later.service.copy(), self.later.limit.copy()
+        service[rows] = laws.elapsed + remaining(laws, share)
+        limit[rows] = np.fmax(laws.limit, service[rows])
+        return replace(self, later=self.later._replace(service=service, limit=limit))
+
     def laws_of(self, snapshot: Snapshot, kinds: tuple[str, ...]) -> RunTimeLaws:
         if self.model is not None:
             return self.model.laws_of(snapshot, kinds)
@@ -219,13 +233,16 @@ def recorded_starts(trace: Trace) -> Array:
     return np.asarray(trace.submit + np.where(np.isnan(trace.wait), 0.0, trace.wait))
 
 
-def limits_of(trace: Trace) -> Array:
-    """What jobs may run: what was requested, and where nothing was, the longest run there is."""
+def asked_limits(trace: Trace) -> Array:
+    """What jobs had asked for, which some outlived; where nothing was said, the longest run there is."""
     requested = trace.requested
     longest = float(trace.service.max())
-    if requested is None:
-        return np.full(trace.jobs, longest)
-    return np.fmax(np.where(np.isnan(requested), longest, requested), trace.service)
+    return np.full(trace.jobs, longest) if requested is None else np.where(np.isnan(requested), longest, requested)
+
+
+def limits_of(trace: Trace) -> Array:
+    """What a replay believes that jobs take at most: what they asked for, and of those that outlived it, all."""
+    return np.fmax(asked_limits(trace), trace.service)
 
 
 # The quantiles of an answer, in the order of LEVELS.

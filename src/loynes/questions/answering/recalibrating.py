@@ -11,7 +11,7 @@ from loynes.errors import UsageError
 from loynes.estimators.forecasts import INTERVALS, LEAST_EARLIER, LEVELS, SortedStarts, conformal_levels
 from loynes.execution.context import Context
 from loynes.questions.answering.backtesting import LEARNT_FIRST, chosen_instants, earlier_places
-from loynes.questions.answering.forecasting import Past, limits_of, recorded_starts
+from loynes.questions.answering.forecasting import Past, asked_limits, limits_of, recorded_starts
 from loynes.questions.answering.machines import Machines
 from loynes.questions.answering.model_laws import ModelLaws
 from loynes.questions.answering.orders import Order
@@ -48,9 +48,9 @@ def recalibrated(
     if past.trace is None:
         raise UsageError("recalibrate: needs a history (--history LOG, or --log)")
     trace = machines.fitting(past.trace)
-    limit, replay = limits_of(trace), bool(np.isnan(trace.wait).all())
+    limit, replay = asked_limits(trace), bool(np.isnan(trace.wait).all())
     look = context.deadline.look
-    start = machines.replayed(trace, order, limit, look) if replay else recorded_starts(trace)
+    start = machines.replayed(trace, order, limits_of(trace), look) if replay else recorded_starts(trace)
     waits = (trace.submit <= past.until) & (start > past.until)
     known = trace.submit < float(trace.submit[waits].min(initial=np.inf))
     if np.count_nonzero(known) < 2:

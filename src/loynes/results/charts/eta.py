@@ -28,7 +28,6 @@ def charts(result: Eta) -> list[Chart]:
         axis=f"{unit} from now",
         measures=("start", "if all jobs took their limits"),
         rows=tuple(Row(one.id, (_start(one, size), _exact(one.by_limits, size))) for one in waiting),
-        first=(0,),
         confidence=EIGHTY,
         note="Medians, and the middle 80% of all draws; a bar without an end goes beyond the horizon.",
     )
@@ -46,11 +45,11 @@ def _exact(value: float, size: float) -> Estimate | None:
 
 
 def _outlook(result: Eta) -> list[Chart]:
-    """Busy servers and the line, from now on, of the jobs that are there now."""
+    """Free servers and the line, from now on."""
     times = result.outlook.time
     size, unit = unit_of(times[-1])
-    measures = ("jobs still waiting", f"busy {'servers' if 'servers' in result.model.units else 'units'}")
-    bands = (result.outlook.waiting, result.outlook.busy)
+    measures = ("jobs still waiting", f"free {next(iter(result.model.units))}")
+    bands = (result.outlook.waiting, result.free)
     points = tuple(
         Place(
             (time / size,), tuple((Estimate(middle, low, high),) for low, middle, high in (band[i] for band in bands))

@@ -12,13 +12,15 @@ from pydantic import BeforeValidator
 from loynes.results.base import Result
 from loynes.results.quantity import LOG_UNIT
 from loynes.results.table import Table
-from loynes.results.times import unit_of
+from loynes.results.times import typed, unit_of
 
 # Rows of waiting jobs that a table shows; files have all of them.
 SHOWN = 40
 # A start that JSON has no number for lies beyond the horizon.
 Start = Annotated[float, BeforeValidator(lambda value: math.inf if value is None else value)]
 NOTES_SHOWN = 8
+# Every so many moments of the outlook have a row.
+OUTLOOK_STEP = 10
 
 
 @dataclass(frozen=True)
@@ -165,12 +167,31 @@ class Eta(Result):
                 *(f"{one.within[name]:.3g}" for name in names),
             ))  # fmt: skip
         columns = ("job", "place", "need", "median", "50%", "80%", "95%", "all to the limit",
-                   *(f"P(start <= {_text(float(name) / size)})" for name in names))  # fmt: skip
+                   *(f"P(start <= {typed(float(name))})" for name in names))  # fmt: skip
         return Table(title, columns, tuple(rows), ("50%", "place", "need", "95%", "all to the limit"))
 
     @property
     def what_if_summary(self) -> Table:
         return self._table("what if it were submitted now", self.what_if)
+
+    @property
+    def free(self) -> tuple[tuple[float, float, float], ...]:
+        """Free servers, or units of the first resource, over time: low, median, high, as in the outlook."""
+        return tuple((self.model.servers - high, self.model.servers - middle, self.model.servers - low)
+                     for low, middle, high in self.outlook.busy)  # fmt: skip
+
+    @property
+    def outlook_summary(self) -> Table:
+        """Free servers and the line at some moments."""
+        size, unit = unit_of(self.outlook.time[-1])
+        kind = next(iter(self.model.units))
+        rows = tuple(
+            (_text(time / size), _text(free[1]), _span(free[0], free[2], 1.0), _text(line[1]),
+             _span(line[0], line[2], 1.0))
+            for time, free, line in zip(self.outlook.time, self.free, self.outlook.waiting, strict=True)
+        )[::OUTLOOK_STEP]  # fmt: skip
+        columns = (f"after, {unit}", f"free {kind}", f"free {kind}, 80%", "still waiting", "still waiting, 80%")
+        return Table("the cluster from now on (medians, and the middle 80% of draws)", columns, rows)
 
     @property
     def notes_summary(self) -> Table:
@@ -186,7 +207,9 @@ class Eta(Result):
     def tables(self) -> list[Table]:
         what_if = [self.what_if_summary] if self.what_if else []
         notes = [self.notes_summary] if self.left_out or self.assumed else []
-        return [*([self.summary] if self.jobs else []), *what_if, *notes]
+        # Of one job that was asked for it says nothing.
+        outlook = [self.outlook_summary] if len(self.jobs) == self.waiting > 0 else []
+        return [*([self.summary] if self.jobs else []), *what_if, *outlook, *notes]
 
     @property
     def tidy(self) -> Table:

@@ -5,11 +5,19 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from loynes.errors import TraceError
 from loynes.traces.snapshot import SeenJob, in_line
 
 # An array of more tasks is taken as one job of that many, and it is said so: somebody mistyped, or means another thing.
 MOST_TASKS = 100_000
-_PART = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?")
+# A listing has at most so many jobs, each task of an array counted: more would fill the memory.
+MOST_JOBS = 1_000_000
+_PART = re.compile(r"(\d{1,12})(?:-(\d{1,12})(?::(\d{1,12}))?)?", re.ASCII)
+
+
+def check_count(jobs: list[SeenJob], source: str) -> None:
+    if len(jobs) > MOST_JOBS:
+        raise TraceError(f"{source}: lists more than {MOST_JOBS} jobs, each task of an array counted")
 
 
 def tasks_of(job: SeenJob, tasks: str) -> list[SeenJob]:

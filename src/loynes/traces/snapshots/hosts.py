@@ -7,6 +7,8 @@ import re
 
 # A job on more nodes than this: its nodes are not read.
 MOST_HOSTS = 100_000
+# Digits of a node's number.
+MOST_DIGITS = 18
 _PART = re.compile(r"[^,\[\]]*(?:\[[\d,\-]*\][^,\[\]]*)*")
 _RANGE = re.compile(r"\[([\d,\-]*)\]")
 
@@ -50,7 +52,9 @@ def _numbers(text: str) -> list[str]:
         if not dash:
             numbers.append(first)
             continue
-        if not (first.isdecimal() and last.isdecimal()) or int(last) - int(first) > MOST_HOSTS:
+        if not (first.isdecimal() and last.isdecimal()) or max(len(first), len(last)) > MOST_DIGITS:
             return []
+        if int(last) - int(first) + len(numbers) > MOST_HOSTS:
+            return [""] * (MOST_HOSTS + 1)
         numbers += [str(number).zfill(len(first)) for number in range(int(first), int(last) + 1)]
     return numbers

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 
-from loynes.errors import TraceError
+import numpy as np
+
 from loynes.traces.ledger import Ledger
 from loynes.traces.objects import number_in, object_in, objects_of, text_in
 from loynes.traces.readers.kueue import conditions, needs_of
@@ -12,11 +14,16 @@ from loynes.traces.snapshot import Note, SeenJob
 from loynes.traces.snapshots.register import Listing, snapshot_reader
 from loynes.traces.times import stamp
 
+# What kubectl prints of whatever kind, where there is none.
+NONE_LISTED = re.compile(rb'"items"\s*:\s*\[\s*\]')
+
 
 @snapshot_reader(
     "kueue",
     summary="Kueue on Kubernetes: `kubectl get workloads -A -o json`",
-    recognises=lambda beginning: beginning[:1] == b"{" and b"kueue.x-k8s.io" in beginning,
+    recognises=lambda beginning: (
+        beginning[:1] == b"{" and (b"kueue.x-k8s.io" in beginning or NONE_LISTED.search(beginning) is not None)
+    ),
     rank=0,
 )
 def read_workloads(data: bytes, source: str) -> Listing:
@@ -32,7 +39,7 @@ def read_workloads(data: bytes, source: str) -> Listing:
         state = "finished" if "Finished" in when else "admitted" if admitted else "pending"
         demand = needs_of(spec, status)
         if "cpu_milli" in demand:
-            demand = {"cpu": math.ceil(demand.pop("cpu_milli") / 1000), **demand}
+            demand = {"cpu": float(np.ceil(demand.pop("cpu_milli") / 1000)), **demand}
         space = text_in(meta.get("namespace"))
         jobs.append(
             SeenJob(
@@ -47,8 +54,6 @@ def read_workloads(data: bytes, source: str) -> Listing:
                 labels={"queue": text_in(spec.get("queueName")), "user": space},
             )
         )
-    if not jobs and not broken:
-        raise TraceError(f"{source}: no Workload in it")
     damaged = [Note(f"entry {place}", f"{problem}; expected {right}") for place, problem, right in broken]
     return Listing(jobs, math.nan, damaged)
 

@@ -16,9 +16,9 @@ from typing import IO
 
 import numpy as np
 
-from loynes.arrays import Array
+from loynes.arrays import Array, Ints
 from loynes.errors import TraceError, UsageError
-from loynes.traces.snapshot import Snapshot, snapshot_of
+from loynes.traces.snapshot import ABOUT_TO_END, Snapshot, snapshot_of
 from loynes.traces.snapshots.register import recognised, snapshot_readers
 from loynes.traces.text import read_bytes
 from loynes.traces.trace import Trace
@@ -101,7 +101,8 @@ def read_snapshot(
 def snapshot_at(trace: Trace, start: Array, now: float, kinds: tuple[str, ...], limit: Array) -> Snapshot:
     """The jobs of a log at a time, in the log's seconds: those that had started by then and not ended, and the line.
 
-    `start` says when each job started, as recorded or in a replay. Waiting jobs are in order of submission.
+    `start` says when each job started, as recorded or in a replay, and `limit` what each had asked for. Waiting jobs
+    are in order of submission. A job that has outlived its limit is taken to end at once, as in a listing.
     """
     last = int(np.searchsorted(trace.submit, now, side="right"))
     begun, submit = start[:last], trace.submit[:last]
@@ -110,15 +111,21 @@ def snapshot_at(trace: Trace, start: Array, now: float, kinds: tuple[str, ...], 
     rows = np.concatenate([runs, waits])
     demand = {kind: trace.demand.get(kind, trace.need)[rows] for kind in kinds}
     elapsed = np.where(np.arange(len(rows)) < len(runs), now - begun[rows], 0.0)
+    asked = limit[rows]
     return Snapshot(
         ids=tuple(str(row + 1) for row in rows.tolist()),
         running=len(runs),
         demand=demand,
         elapsed=elapsed,
-        limit=limit[rows],
+        limit=np.where(elapsed < asked, asked, elapsed + ABOUT_TO_END),
         submit=submit[rows],
         labels={name: np.asarray(values[rows]).astype(np.str_) for name, values in trace.labels.items()},
         now=now,
         source=trace.source,
         format=trace.format,
     )
+
+
+def rows_in_log(snapshot: Snapshot) -> Ints:
+    """Which jobs of its log those of a snapshot by `snapshot_at` are."""
+    return np.array([int(name) - 1 for name in snapshot.ids], np.int64)

@@ -69,6 +69,11 @@ def recognised(data: bytes, source: str) -> SnapshotReader:
     for one in snapshot_readers().values():
         if one.recognises(beginning):
             return one
+    if beginning[:1] == b"{":
+        raise TraceError(
+            f"{source}: not a listing of jobs: an object in JSON, but neither what squeue --json nor what kubectl get "
+            "workloads -o json prints"
+        )
     known = ", ".join(snapshot_readers())
     first = quoted(beginning.split(b"\n")[0])
     raise TraceError(f"{source}: not a listing of jobs that is known (first line {first}); known are: {known}")

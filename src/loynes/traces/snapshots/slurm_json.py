@@ -9,7 +9,7 @@ from pydantic_core import from_json
 from loynes.errors import TraceError
 from loynes.traces.objects import Object, list_in, number_in, object_in, text_in
 from loynes.traces.snapshot import Note, SeenJob
-from loynes.traces.snapshots.arrays import tasks_of
+from loynes.traces.snapshots.arrays import check_count, tasks_of
 from loynes.traces.snapshots.hosts import hosts_of
 from loynes.traces.snapshots.register import Listing, snapshot_reader
 from loynes.traces.words import mebibytes
@@ -35,6 +35,7 @@ def read_squeue_json(data: bytes, source: str) -> Listing:
             damaged.append(Note(f"entry {place}", "is no job: it has no job_id"))
             continue
         jobs += tasks_of(_job(one), text_in(one.get("array_task_string")))
+        check_count(jobs, source)
     return Listing(jobs, _moment(object_in(document)), damaged)
 
 

@@ -15,7 +15,7 @@ from pydantic_core import from_json
 from loynes.errors import TraceError, UsageError
 from loynes.traces.ledger import quoted
 from loynes.traces.snapshot import Note, SeenJob
-from loynes.traces.snapshots.arrays import tasks_of
+from loynes.traces.snapshots.arrays import check_count, tasks_of
 from loynes.traces.snapshots.hosts import hosts_of
 from loynes.traces.snapshots.register import Listing, snapshot_reader
 from loynes.traces.text import PARQUET
@@ -72,6 +72,7 @@ def listing_of(
             jobs += _jobs(cells)
         except (ValueError, OverflowError) as error:
             damaged.append(Note(cells["id"] or place, str(error)))
+        check_count(jobs, source)
     return Listing(jobs, math.nan, damaged)
 
 
@@ -174,9 +175,11 @@ def read_json(data: bytes, source: str) -> Listing:
         raise TraceError(f"{source}: not a whole JSON document") from None
     found = [(f"entry {place}", row) for place, row in enumerate(rows, 1)]
     objects = [(place, row) for place, row in found if isinstance(row, dict)]
+    wrong = [Note(place, "is no object") for place, row in found if not isinstance(row, dict)]
+    if not objects:
+        return Listing([], math.nan, wrong)
     names = list(dict.fromkeys(str(name) for _, row in objects for name in row))
     listing = listing_of(names, [(place, [row.get(name) for name in names]) for place, row in objects], source)
-    wrong = [Note(place, "is no object") for place, row in found if not isinstance(row, dict)]
     return listing._replace(damaged=[*wrong, *listing.damaged])
 
 
@@ -203,7 +206,9 @@ def read_parquet(data: bytes, source: str) -> Listing:
 @snapshot_reader(
     "csv",
     summary="A header with known names, then one job a line",
-    recognises=lambda beginning: any(mark in beginning.split(b"\n")[0] for mark in (b",", b"\t", b";")),
+    recognises=lambda beginning: (
+        beginning[:1] != b"{" and any(mark in beginning.split(b"\n")[0] for mark in (b",", b"\t", b";"))
+    ),
     rank=9,
 )
 def read_csv(data: bytes, source: str) -> Listing:
@@ -214,4 +219,6 @@ def read_csv(data: bytes, source: str) -> Listing:
         rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=comma) if any(map(str.strip, row))]
     except csv.Error as error:
         raise TraceError(f"{source}: not a CSV file: {error}") from None
+    if not rows:
+        raise TraceError(f"{source}: not a CSV file: its fields are all empty")
     return listing_of(rows[0], [(f"row {place}", row) for place, row in enumerate(rows[1:], 1)], source)
