@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,11 +13,12 @@ import pytest
 import loynes
 from loynes.errors import UsageError
 from loynes.estimate import Estimate
-from loynes.explore.asked import BESIDE, Asking, facts_of
+from loynes.explore.asked import BESIDE, LOOKED_AT, LOOKS, Asking, facts_of
 from loynes.explore.state import State, first_state, state_of
 from loynes.explore.subject import service_of
 from loynes.explore.told import less, told
 from loynes.explore.what_ifs import what_ifs
+from loynes.explore.worker import Worker
 from loynes.model import load
 from loynes.questions.asking.ask import ask
 from loynes.questions.asking.question import Question
@@ -88,11 +91,54 @@ def test_an_unstable_state_says_so() -> None:
 
 
 def test_the_command_that_is_shown_has_the_limit_of_the_page(events: list[dict[str, Any]]) -> None:
-    """No command gives the bounds that come first."""
-    assert all(event["command"].endswith(" --time 120") for event in events if event.get("standing") != "at least")
-    assert [event["command"] for event in events if event.get("standing") == "at least"] == [""]
+    commands = [event["command"] for event in events if event.get("standing") != "at least"]
+    assert len(commands) == len(events) - 1  # no command gives the first bounds
+    assert all(command.endswith(" --time 120") for command in commands)
     # It is one that the command line takes: the same question, but for the time that it may take.
     assert events[-1]["command"].startswith("loynes evaluate model.toml --rate 1.0 ")
+
+
+def test_under_a_policy_short_runs_are_looked_at_first_and_no_digit_of_them_is_said_to_be_sure() -> None:
+    state = first_state(load(MODEL)).model_copy(update={"policy": "easy"})
+    events = Asking(state, (), ask).events()
+    first = next(event for event in events if event["kind"] == "waits")
+    then = next(event for event in events if event["kind"] == "waits")
+    assert [first["standing"], then["standing"]] == ["first look", "estimate"]
+    looked = loynes.simulate(MODEL, rate=1.0, policy="easy", replicas=LOOKS, jobs=LOOKED_AT)
+    assert first["command"].startswith("loynes simulate model.toml --policy easy --rate 1.0 ")
+    mean = first["overall"]["mean"]
+    assert mean["estimate"] == looked.overall.wait.mean.estimate
+    assert mean["text"].startswith("about ")
+    assert all(one["low"] is one["high"] is None for one in first["overall"].values())
+    # What is said of the servers holds without a run.
+    assert first["system"]["busy"]["low"] == first["system"]["busy"]["high"] == 1.0 * load(MODEL).work
+
+
+@pytest.mark.parametrize("name", ["five-class-exponential", "one-or-all", "two-class-200"])
+def test_what_work_alone_says_of_the_threshold_is_there_at_once_and_holds_it(name: str) -> None:
+    facts = facts_of(first_state(load(name)))
+    assert 0 < facts["bounds"]["low"] <= loynes.exact(name).threshold <= facts["bounds"]["high"] <= facts["ideal"]
+
+
+def test_a_threshold_is_asked_again_only_where_the_model_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.StringIO()
+    worker, asked = Worker(out), list[str]()
+    answer = Worker._asked
+
+    def counted(self: Worker, number: int, question: Question) -> Result:
+        asked.append(question.command)
+        if isinstance(question, Evaluate):
+            raise KeyboardInterrupt  # not of interest here
+        return answer(self, number, question)
+
+    monkeypatch.setattr(Worker, "_asked", counted)
+    for number, changes in enumerate([{}, {"rate": 1.1}, {"model": MODEL | {"servers": 9}}, {}], 1):
+        worker.do({"job": number, "state": first_state(load(MODEL)).model_dump() | changes})
+    assert asked.count("stability") == 2 * 2  # a first bracket and a closer one, of two models
+    told = [json.loads(line) for line in out.getvalue().splitlines()]
+    brackets = [one["threshold"] for one in told if one["kind"] == "threshold"]
+    assert brackets[0] == brackets[2] == brackets[6]
+    assert brackets[1] == brackets[3] == brackets[7] != brackets[5]
 
 
 def test_differences_of_two_runs_hold_all_that_their_intervals_allow() -> None:

@@ -243,6 +243,62 @@ def test_narrow_and_wide_light_and_dark(page: Page, width: int) -> None:
         page.browser.resize(1200)
 
 
+# Of every text that is seen, what it stands out by from what is behind it; what is off or being computed again is left
+# out. Of fields the same of their edges.
+CONTRASTS = """(() => {
+    const parsed = (text) => {
+        const numbers = text.match(/[\\d.]+/g).map(Number);
+        const scale = text.startsWith("color(") ? 255 : 1;
+        return [...numbers.slice(0, 3).map((one) => one * scale), numbers[3] ?? 1];
+    };
+    const over = ([r, g, b, a], under) => [r, g, b].map((one, k) => a * one + (1 - a) * under[k]);
+    const behind = (one) => {
+        if (!one) return [255, 255, 255];
+        const own = parsed(getComputedStyle(one).backgroundColor);
+        return own[3] === 1 ? own.slice(0, 3) : over(own, behind(one.parentElement));
+    };
+    const line = (c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+    const light = (rgb) => rgb.map((one) => line(one / 255))
+        .reduce((sum, one, k) => sum + one * [0.2126, 0.7152, 0.0722][k], 0);
+    const ratio = (a, b) => {
+        const [x, y] = [light(a), light(b)];
+        return (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05);
+    };
+    const seen = (one) => one.checkVisibility() && !one.closest(":disabled, .old, .spoken, svg");
+    const found = [];
+    for (const one of document.querySelectorAll("body *")) {
+        if (!seen(one)) continue;
+        let faded = 1;
+        for (let up = one; up; up = up.parentElement) faded *= Number(getComputedStyle(up).opacity);
+        const style = getComputedStyle(one);
+        const fades = (colour) => { const [r, g, b, a] = parsed(colour); return [r, g, b, a * faded]; };
+        if ([...one.childNodes].some((child) => child.nodeType === 3 && child.data.trim())) {
+            found.push([ratio(over(fades(style.color), behind(one)), behind(one)) / 4.5, one.outerHTML.slice(0, 90)]);
+        }
+        if (one.matches("input:not([type=range]):not([type=checkbox]):not([type=file]), select")) {
+            const edge = ratio(over(fades(style.borderTopColor), behind(one.parentElement)), behind(one.parentElement));
+            found.push([edge / 3, one.outerHTML.slice(0, 90)]);
+        }
+    }
+    return found.sort((a, b) => a[0] - b[0]);
+})()"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_texts_and_fields_stand_out_from_what_is_behind_them(page: Page, scheme: str) -> None:
+    """By at least 4.5 and 3, as WCAG 2.2 wants it (1.4.3, 1.4.11)."""
+    page.answered("certified")
+    page.settled()
+    page.browser.scheme(scheme)
+    try:
+        found = page.run(CONTRASTS)
+    finally:
+        page.browser.scheme("light")
+    assert len(found) > 60
+    assert "unsure" in page.run("document.querySelector('#waits').innerHTML")
+    assert [one for one in found if one[0] < 1] == []
+
+
 def test_keys_and_screen_readers(pages: Page) -> None:
     page = pages
     page.answered("certified")
@@ -252,6 +308,12 @@ def test_keys_and_screen_readers(pages: Page) -> None:
     assert nameless == []
     assert page.run("document.querySelector('#status').getAttribute('aria-live')") == "polite"
     assert page.run("document.querySelector('#problem').getAttribute('role')") == "alert"
+    # What is read out of an answer is one sentence; that it is being computed is not.
+    page.wait("/^Mean wait .*, certified\\.$/.test(document.querySelector('#spoken').textContent)")
+    assert page.run("document.querySelector('#spoken').getAttribute('aria-live')") == "polite"
+    page.run("""(() => { window.spoken = [];
+        const place = document.querySelector('#spoken');
+        new MutationObserver(() => window.spoken.push(place.textContent)).observe(place, { childList: true }); })()""")
     before = float(page.run("document.querySelector('#rate').value"))
     page.run("document.querySelector('#slide').focus()")
     page.browser.press("ArrowRight")
@@ -262,6 +324,15 @@ def test_keys_and_screen_readers(pages: Page) -> None:
     page.choose("rate", 1.3)
     page.wait("document.querySelector('#same').textContent.includes('--rate 1.3 ')")
     assert page.run("document.activeElement.getAttribute('aria-label')") == "Need of wide"
+    page.settled()
+    assert 1 <= page.run("window.spoken.length") <= 2  # of two changes
+    # A class that goes takes its button with it; the focus stays near.
+    page.click("#add")
+    page.wait("document.querySelector('[aria-label=\"Remove class-3\"]')")
+    page.run(
+        "(() => { const one = document.querySelector('[aria-label=\"Remove class-3\"]'); one.focus(); one.click(); })()"
+    )
+    page.wait("document.activeElement.id === 'add'")
     page.run("document.querySelector('#play').click()")
     first = page.run("document.querySelector('#floor').toDataURL()")
     page.wait(f"document.querySelector('#floor').toDataURL() !== {json.dumps(first)}")

@@ -20,8 +20,9 @@ from typer.testing import CliRunner
 import loynes
 from browser import CHROMIUM, Browser
 from loynes.cli.app import app
-from loynes.errors import ModelError, UsageError
+from loynes.errors import ModelError, TimeUpError, UsageError
 from loynes.estimate import Estimate, mean_of, student
+from loynes.execution.deadline import Deadline
 from loynes.explore import offline, offline_known
 from loynes.explore.offline_known import first_jobs, known_of, packed
 from loynes.explore.offline_table import table_data
@@ -30,6 +31,9 @@ from loynes.inputs.philox import STREAM_PILE
 from loynes.inputs.tables import job_table
 from loynes.kernels import reference
 from loynes.model import Model, load
+from loynes.questions.asking.question import Question
+from loynes.questions.stability import Stability
+from loynes.results.base import Result
 from loynes.threshold.controls import regressed_mean
 from support import LAWS
 
@@ -405,6 +409,25 @@ def test_the_command_writes_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert '"units":[2]' in page
     assert "http://" not in page.replace("http://www.w3.org/2000/svg", "")
     assert "https://" not in page
+
+
+def test_where_time_is_short_a_first_bracket_is_the_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
+    answered = offline_known.ask
+
+    def hurried(question: Question, **given: Any) -> Result:
+        if not isinstance(question, Stability) or question.max_jobs is None:
+            raise TimeUpError("time 1 s: was up before anything was known")
+        return answered(question, **given)
+
+    monkeypatch.setattr(offline_known, "ask", hurried)
+    known = known_of(two(), loads=(0.5,))
+    assert known.points[0].why.startswith("nothing was known after ")
+    assert known.threshold.threshold.low <= loynes.exact(two()).threshold <= known.threshold.threshold.high
+    assert "--max-jobs" in offline_known.known_data(known)["threshold"]["command"]
+    late = Deadline(60.0)
+    late.stop()
+    with pytest.raises(TimeUpError):
+        known_of(two(), loads=(), deadline=late)
 
 
 def test_what_a_page_cannot_be_written_of(tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ window.sent = [];
 const model = {
   on: (name, done) => heard.push(done), off: (name, done) => heard.splice(heard.indexOf(done), 1),
   send: ({ call, path, body }) => {
+    if (window.ended) throw new Error("Cannot send"); // as where the kernel was started again
     window.sent.push([path, body]);
     const say = (message) => setTimeout(() => heard.forEach((done) => done({ call, ...message })), 5);
     if (path === "start") say({ value: told.start });
@@ -99,6 +100,19 @@ def test_the_module_runs_in_a_cell(browser: Browser, tmp_path: Path) -> None:
     wait("root.querySelector('#out').textContent === 'servers = 8'")
     browser.run("root.querySelector('[data-form=python]').click()")
     wait("root.querySelector('#problem').innerText === 'no such form'")
+    # A kernel that has ended is said to have, in words that say what to do.
+    browser.run("window.ended = true")
+    browser.run("root.querySelector('#undo').click()")
+    wait("root.querySelector('#status').innerText.includes('run the cell again')")
+    browser.run("window.ended = false")
+    wait("!root.querySelector('#status').innerText")
+    # Keys are for the page alone: those of a notebook cut and delete cells.
+    assert browser.run("document.querySelector('#cell').dataset.lmSuppressShortcuts") == "true"
+    browser.run("""(() => { window.keys = [];
+        document.body.addEventListener('keydown', (one) => window.keys.push(one.key));
+        root.querySelector('[aria-label="Name of class 1"]').dispatchEvent(
+            new KeyboardEvent('keydown', { key: 'x', bubbles: true, composed: true })); })()""")
+    assert browser.run("window.keys") == []
     assert browser.run("window.leave()") == 0
     assert browser.run("window.sent.at(-1)[0]") == "leave"
     assert browser.problems == []
@@ -143,6 +157,26 @@ def test_the_kernel_answers_messages(monkeypatch: pytest.MonkeyPatch) -> None:
         assert "form" in said("a 3", "error")[0]
         workers = widget._service.workers.processes
         assert len(workers) == 2
+        # They end with the last view, as where the cell is run again, and start with the next one.
+        widget._heard(widget, {"call": "b 1", "path": "start"})
+        said("b 1", "value")
+        widget._heard(widget, {"call": "a 0", "path": "leave"})
+        widget._heard(widget, {"call": "b 2", "path": "start"})
+        said("b 2", "value")
+        assert widget._service.workers.processes == workers
+        widget._heard(widget, {"call": "b 0", "path": "leave"})
+        until = time.monotonic() + 20
+        while still_there(workers):
+            assert time.monotonic() < until, "workers are left without a view"
+            time.sleep(0.05)
+        widget._heard(widget, {"call": "c 1", "path": "start"})
+        said("c 1", "value")
+        workers = widget._service.workers.processes
+        assert len(workers) == 2
     finally:
         widget.close()
-    assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
+    assert not still_there(workers)
+
+
+def still_there(workers: list[int]) -> list[int]:
+    return [pid for pid in workers if Path(f"/proc/{pid}").exists()]

@@ -15,14 +15,18 @@ from loynes.questions.asking.question import Question
 from loynes.questions.compare import Compare
 from loynes.questions.evaluate import Evaluate
 from loynes.questions.exact import AskExact
+from loynes.questions.simulate import Simulate
 from loynes.questions.stability import Stability
 from loynes.results.base import Result
 from loynes.results.records.evaluation import Evaluation
+from loynes.threshold.work import bounds
 
 # The first bracket of the threshold takes a few hundredths of a second: so wide, from so many jobs.
 FIRST_WIDTH, FIRST_JOBS = 0.1, 100_000
 # Chains of so many states give exact waits in a tenth of a second, and of so many an exact threshold.
 STATES_FOR_WAITS, STATES_FOR_THRESHOLD = 120, 2_000
+# Under a policy a first look takes so many runs, and jobs that each observes: less than a tenth of a second.
+LOOKS, LOOKED_AT = 8, 1_000
 # After the first bounds, waits are known to these half-widths, relative to the mean.
 WAITS = (0.2, 0.05, 0.01)
 # Of what is shown beside the answer.
@@ -31,6 +35,8 @@ POLICIES = ("fcfs", "easy", "first-fit", "most-servers-first", "server-filling")
 LOADS = (0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 0.95)
 # Seconds after which a question ends with what is known by then; the command that is shown says so.
 LONGEST = 120.0
+# Arrivals of which nothing but the rate changes with it.
+RATELESS = ("poisson", "renewal")
 
 Event = dict[str, Any]
 Ask = Callable[[Question], Result]
@@ -87,15 +93,17 @@ class Asking:
 
     def _sampled(self) -> Iterator[Event]:
         model, state = self._model, self._state
-        first = Stability.of(model, precision=FIRST_WIDTH, max_jobs=FIRST_JOBS, seed=state.seed, time=LONGEST)
+        first = self._threshold(precision=FIRST_WIDTH, max_jobs=FIRST_JOBS)
         below = True  # whether the rate may be one that the cluster can take
         for event in self._told("threshold", "", first):
             yield event
             below = state.rate < (event.get("threshold", {}).get("high") or model.ideal)
-        if state.policy == "fcfs" and below:
+        if state.policy != "fcfs":
+            yield from self._first_look()
+        elif below:
             yield from self._from_below()
         if not (yield from self._exact_threshold()):
-            yield from self._told("threshold", "", Stability.of(model, seed=state.seed, time=LONGEST))
+            yield from self._told("threshold", "", self._threshold())
         for precision in WAITS[:-1]:
             if self._precise > precision:  # else it is there already
                 yield from self._waits(precision)
@@ -118,13 +126,33 @@ class Asking:
         assert isinstance(result, Evaluation)
         yield event | from_below(result)
 
+    def _first_look(self) -> Iterator[Event]:
+        """Short runs under a policy, from an empty cluster; where they tell nothing, longer ones will say why."""
+        question = Simulate.of(self._model, rate=self._state.rate, replicas=LOOKS, jobs=LOOKED_AT, **self._shared)
+        try:
+            event = told(question, self._ask(question))
+        except LoynesError:
+            return
+        yield {"kind": "waits", "name": ""} | event
+
+    def _threshold(self, **how: Any) -> Question:
+        """The threshold, which is the same at every rate, so that it is asked again only where the model changes."""
+        model = self._model
+        if model.arrivals.process in RATELESS and all(c.arrivals is None for c in model.classes):
+            model = self._at_no_rate
+        return Stability.of(model, seed=self._state.seed, time=LONGEST, **how)
+
+    @property
+    def _at_no_rate(self) -> Model:
+        model = self._model
+        return model.model_copy(update={"arrivals": model.arrivals.model_copy(update={"rate": None})})
+
     def _exact_threshold(self) -> Generator[Event, None, bool]:
         """Where the saturated chain has a few hundred states; whether it has."""
         model = self._model
         if model.discipline not in (None, "fcfs"):
             return False
-        at_no_rate = model.model_copy(update={"arrivals": model.arrivals.model_copy(update={"rate": None})})
-        question = AskExact.of(at_no_rate, max_states=STATES_FOR_THRESHOLD)
+        question = AskExact.of(self._at_no_rate, max_states=STATES_FOR_THRESHOLD)
         try:
             event = told(question, self._ask(question))
         except LoynesError:
@@ -187,11 +215,13 @@ def facts_of(state: State) -> Event:
     model = state.cluster
     if not model.classes:
         raise ModelError("classes: there are none")
+    least, most = bounds(model)
     return {
         "kind": "facts",
         "label": model.label,
         "size": model.size,
         "ideal": model.ideal,
+        "bounds": {"low": least, "high": most},
         "busy": state.rate * model.work,
         "servers": model.units[model.bottleneck],
         "kinds": list(model.kinds),

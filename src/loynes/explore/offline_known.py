@@ -15,6 +15,7 @@ from loynes.execution.context import Context
 from loynes.execution.deadline import Deadline
 from loynes.execution.progress import Progress, duration, silent
 from loynes.execution.steps import Steps
+from loynes.explore.asked import FIRST_JOBS, FIRST_WIDTH
 from loynes.explore.offline_table import packed
 from loynes.inputs.jobs import Jobs, assignment_words, draw, places
 from loynes.inputs.philox import STREAM_STATIONARY
@@ -86,8 +87,7 @@ def known_of(
     then = sum(map(_weight, loads)) + len(own)
     steps, part = Steps(Context("cpu", progress)), deadline.within(OF_THRESHOLD)
     watched = steps.next(1.0, then, "threshold").progress
-    threshold = ask(Stability.of(model, seed=SEED), progress=watched, deadline=part)
-    assert isinstance(threshold, Threshold)
+    threshold = _threshold_of(model, watched, part, deadline)
     points = []
     options = {"precision": precision, "seed": SEED}
     for rate in own:
@@ -100,6 +100,19 @@ def known_of(
         points.append(_point_of(Evaluate.of(model, load=load, **options), load, watched, deadline))
     ordered = tuple(sorted(points, key=lambda point: point.load))
     return Known(model, threshold, ordered, deadline.seconds or TIME, part.seconds or TIME)
+
+
+def _threshold_of(model: Model, progress: Progress, part: Deadline, whole: Deadline) -> Threshold:
+    """The threshold within a part of the time, or a first bracket, which takes little but to compile, in all of it."""
+    try:
+        result = ask(Stability.of(model, seed=SEED), progress=progress, deadline=part)
+    except TimeUpError:
+        if whole.passed:
+            raise
+        first = Stability.of(model, precision=FIRST_WIDTH, max_jobs=FIRST_JOBS, seed=SEED)
+        result = ask(first, progress=progress, deadline=whole)
+    assert isinstance(result, Threshold)
+    return result
 
 
 def _weight(load: float) -> float:
@@ -116,12 +129,15 @@ def _point_of(question: Evaluate, load: float, progress: Progress, whole: Deadli
         result = ask(question, progress=progress, deadline=part)
     except UnstableError as error:
         return Point(load, None, str(error))
-    except (TimeUpError, KeyboardInterrupt):
+    except TimeUpError:  # also where a part of the question had less time than the whole of it
+        pass
+    except KeyboardInterrupt:
         if not whole.asked and not part.passed:
             raise
-        return Point(load, None, f"nothing was known after {duration(seconds)}", seconds)
-    assert isinstance(result, Evaluation)
-    return Point(load, result, result.why, seconds)
+    else:
+        assert isinstance(result, Evaluation)
+        return Point(load, result, result.why, seconds)
+    return Point(load, None, f"nothing was known after {duration(seconds)}", seconds)
 
 
 def known_data(known: Known) -> dict[str, Any]:

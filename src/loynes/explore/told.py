@@ -13,6 +13,7 @@ from loynes.results.base import Result
 from loynes.results.records.comparison import Comparison
 from loynes.results.records.evaluation import Evaluation
 from loynes.results.records.exact import ClassWait, Exact
+from loynes.results.records.simulation import Simulation
 from loynes.results.records.threshold import Threshold
 from loynes.results.tails import Tails
 
@@ -38,6 +39,8 @@ def told(question: Question, result: Result) -> dict[str, Any]:
             return event | _exact(result)
         case Evaluation():
             return event | _evaluated(result)
+        case Simulation():
+            return event | _looked_at(result)
         case _:
             raise TypeError(f"{type(result).__name__}: the page shows no such answer")
 
@@ -68,6 +71,30 @@ def _bounds(waits: Any) -> dict[str, Any]:
 def _at_least(value: Estimate) -> dict[str, Any]:
     low = max(value.low, 0.0)
     return {"estimate": low, "low": low, "high": None, "text": f"at least {low:.3g}"}
+
+
+def _looked_at(result: Simulation) -> dict[str, Any]:
+    """A first look under a policy: no interval is told, as none holds what starting empty leaves out."""
+    waits = {name: _about_waits(one) for name, one in {"": result.overall, **result.classes}.items()}
+    busy = Estimate.exact(result.rate * result.model.work)
+    return {
+        "standing": "first look", "rate": result.rate, "jobs": result.jobs,
+        "overall": waits.pop(""), "classes": waits,
+        "system": {"busy": shown(busy), "blocked": None, "idle": None, "jobs_waiting": None},
+        "tails": None,
+    }  # fmt: skip
+
+
+def _about_waits(waits: Any) -> dict[str, Any]:
+    wait = waits.wait
+    figures = {"mean": wait.mean, "p95": wait.p95, "p99": wait.p99, "no_wait": waits.no_wait}
+    return {name: _about(value) for name, value in figures.items()}
+
+
+def _about(value: Estimate) -> dict[str, Any] | None:
+    if not math.isfinite(value.estimate):
+        return None
+    return {"estimate": value.estimate, "low": None, "high": None, "text": f"about {value.estimate:.2g}"}
 
 
 def _exact(result: Exact) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from loynes.explore.service import Service
 class Explorer(anywidget.AnyWidget):
     """A model as a page whose numbers follow every change; worker processes compute, in the kernel's machine.
 
-    They start with the first view and end with `close()`, or with the kernel.
+    They start with the first view, and end with the last one, with `close()`, or with the kernel.
     """
 
     _esm = bundled()
@@ -27,7 +27,8 @@ class Explorer(anywidget.AnyWidget):
         self._service = service
         self._jobs: dict[str, asyncio.Task[None]] = {}
         self._loop = asyncio.new_event_loop()
-        self._started = False
+        self._views: set[str] = set()
+        self._turn = asyncio.Lock()
         # A loop of its own: cells that compute for long do not hold up the page.
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
@@ -52,24 +53,36 @@ class Explorer(anywidget.AnyWidget):
         self._loop.call_soon_threadsafe(self._begin, call, path, body if isinstance(body, dict) else {})
 
     def _begin(self, call: str, path: Any, body: dict[str, Any]) -> None:
+        whose = call.split(" ")[0]
         if path in ("cancel", "leave"):
-            whose = call.split(" ")[0]
             for number, task in list(self._jobs.items()):
                 if number == call or (path == "leave" and number.split(" ")[0] == whose):
                     task.cancel()
+            if path == "leave":
+                self._views.discard(whose)
+                self._keep(self._loop.create_task(self._rest()), "rest")
             return
-        task = self._loop.create_task(self._done(call, path, body))
+        self._views.add(whose)
+        self._keep(self._loop.create_task(self._done(call, path, body)), call)
+
+    def _keep(self, task: asyncio.Task[None], call: str) -> None:
         self._jobs[call] = task
         task.add_done_callback(lambda _: self._jobs.pop(call, None))
 
     async def _done(self, call: str, path: Any, body: dict[str, Any]) -> None:
         try:
-            if not self._started:
-                self._started = True
-                await self._service.workers.start()
+            async with self._turn:
+                if not self._service.workers.processes:
+                    await self._service.workers.start()
             self.send({"call": call, "value": await self._value(call, path, body)})
         except LoynesError as error:
             self.send({"call": call, "error": str(error)})
+
+    async def _rest(self) -> None:
+        """Without a view there is nothing to work for, as where a cell is run again."""
+        async with self._turn:
+            if not self._views:
+                await self._service.workers.close()
 
     def _value(self, call: str, path: Any, body: dict[str, Any]) -> Coroutine[Any, Any, Any]:
         async def at_once(value: Any) -> Any:

@@ -59,7 +59,7 @@ class Workers:
     """A few worker processes, and the line of jobs before them, one a tab."""
 
     def __init__(self, count: int = WORKERS) -> None:
-        self._count, self._number, self._closing = count, 0, False
+        self._count, self._number = count, 0
         self._all: list[_Worker] = []
         self._waiting: dict[str, Job] = {}
 
@@ -68,9 +68,9 @@ class Workers:
         await asyncio.gather(*(one.start() for one in self._all))
 
     async def close(self) -> None:
-        """End all of them, at once and for good."""
-        self._closing = True
-        await asyncio.gather(*(one.close() for one in self._all))
+        """End all of them, at once; they may be started again."""
+        ended, self._all = self._all, []
+        await asyncio.gather(*(one.close() for one in ended))
 
     @property
     def processes(self) -> list[int]:
@@ -81,10 +81,6 @@ class Workers:
     def busy(self) -> int:
         """How many of them have a job."""
         return sum(one.job is not None for one in self._all)
-
-    @property
-    def closing(self) -> bool:
-        return self._closing
 
     def submit(self, tab: str, request: dict[str, Any]) -> Job:
         """A job for a tab, in place of the one that it had. BusyError where too many tabs wait."""
@@ -120,7 +116,7 @@ class _Worker:
     """One process; when it ends by itself, or does not stop when asked, another one takes its place."""
 
     def __init__(self, workers: Workers) -> None:
-        self._workers, self._ready = workers, False
+        self._workers, self._ready, self._closed = workers, False, False
         self.process: Process | None = None
         self.job: Job | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -158,8 +154,9 @@ class _Worker:
         if self.job is not None:
             self.job.add({"kind": "lost"})
             self.job = None
-        if not self._workers.closing:
+        if not self._closed:
             await asyncio.sleep(0.2)
+        if not self._closed:
             await self.start()
 
     def give(self, job: Job) -> None:
@@ -184,6 +181,7 @@ class _Worker:
             self.process.stdin.write(json.dumps(message).encode() + b"\n")
 
     async def close(self) -> None:
+        self._closed = True
         if self.process is not None and self.process.returncode is None:
             with suppress(ProcessLookupError):
                 self.process.kill()

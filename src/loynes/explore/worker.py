@@ -17,8 +17,11 @@ from loynes.execution.deadline import Deadline
 from loynes.explore.asked import LONGEST, WAITS, Asking
 from loynes.explore.state import State, state_of
 from loynes.questions.asking.question import Question
+from loynes.questions.stability import Stability
 from loynes.results.base import Result
 
+# Thresholds that are kept: of a model as it was before the last changes, and after.
+KEPT = 8
 # What kernels are compiled, or read from the cache, for before the first change: of laws that are sampled, in a chain
 # too large to be solved at once.
 WARM = {"servers": 16, "classes": [{"name": f"need-{k}", "need": k, "probability": 0.25, "service": {"law": "lognormal",
@@ -31,6 +34,7 @@ class Worker:
     def __init__(self, out: TextIO) -> None:
         self._out, self._jobs = out, queue.SimpleQueue[dict[str, Any]]()
         self._deadline, self._stopped, self._lock = Deadline(), 0, threading.Lock()
+        self._thresholds: dict[str, Result] = {}
 
     def listen(self, lines: TextIO) -> None:
         """In a thread of its own: jobs are put in line, `stop` ends the one that runs."""
@@ -66,10 +70,19 @@ class Worker:
 
     def _answer(self, number: int, state: State, asked: dict[str, Any]) -> None:
         def ask(question: Question) -> Result:
-            return self._asked(number, question)
+            return self._kept(number, question) if isinstance(question, Stability) else self._asked(number, question)
 
         for event in Asking(state, tuple(asked.get("also", ())), ask, asked.get("of")).events():
             self.say(number, event)
+
+    def _kept(self, number: int, question: Question) -> Result:
+        """The answer from before, if it was asked lately: a change of the rate changes no threshold."""
+        key = question.model_dump_json()
+        if key not in self._thresholds:
+            self._thresholds[key] = self._asked(number, question)
+            if len(self._thresholds) > KEPT:
+                del self._thresholds[next(iter(self._thresholds))]
+        return self._thresholds[key]
 
     def _asked(self, number: int, question: Question) -> Result:
         from loynes.questions.asking.ask import ask

@@ -12,17 +12,18 @@ const STANDING = {
   estimate: "estimates from two starts that agree, without a certificate",
   unsettled: "estimates from two starts that do not agree: neither is to be relied upon",
   "at least": "bounds from a short run that begins with an empty cluster; estimates follow",
+  "first look": "a first look: short runs that begin with an empty cluster, to be relied upon in no digit; estimates follow",
 };
 
 const words = (kind, text) => Object.assign(document.createElement(kind), { textContent: readable(text) });
 
 export class Answers {
   constructor($, use) {
-    Object.assign(this, { $, use, facts: null, answer: null, threshold: null, points: new Map(), recorded: null });
+    Object.assign(this, { $, use, facts: null, answer: null, threshold: null, of: "", points: new Map(), recorded: null });
   }
 
   stale() {
-    for (const name of ["waits", "bar", "legend", "ifs", "orders"]) this.$(name).classList.add("old");
+    for (const name of ["threshold", "known", "waits", "bar", "legend", "tails", "names", "ifs", "orders"]) this.$(name).classList.add("old");
     this.differed = false;
     this.$("ifs").dataset.fresh = this.$("orders").dataset.fresh = "";
   }
@@ -36,6 +37,7 @@ export class Answers {
   know(event) {
     this.facts = event;
     const { $ } = this;
+    for (const name of ["threshold", "known"]) $(name).classList.remove("old");
     $("label").textContent = readable(`${event.label}: ${event.size}`);
     const at = $("of").value;
     $("of").replaceChildren(...event.classes.map((c) => new Option(readable(c.name), c.name)));
@@ -44,21 +46,35 @@ export class Answers {
     $("pooled").hidden = !event.pooled;
     const at_work = event.busy <= event.servers ? event.busy : event.servers;
     $("known").textContent = `Exactly, at once: ${short(at_work)} of ${event.servers} ${event.kinds.length > 1 ? readable(event.bottleneck) : "servers"} at work on average; no more than ${short(event.ideal)} jobs per ${readable(event.time_unit?.replace(/s$/, "") ?? "unit of time")} could be carried without blocking.`;
+    // The threshold does not depend on the rate: what is known of this model's stays, that of another one goes.
+    if (this.of !== this.model) [this.threshold, this.of] = [null, this.model];
+    this.scale();
   }
 
+  // Of brackets of one model the narrowest: after a change of the rate they come again from the widest on.
   bound(event) {
     if (!event.threshold) return;
-    const { $ } = this;
+    const width = ({ low, high }) => (high ?? Infinity) - (low ?? 0);
+    if (this.threshold && width(event.threshold) > width(this.threshold)) return;
     this.threshold = event.threshold;
+    this.$("threshold").dataset.command = event.command;
+    this.scale();
+  }
+
+  // The slider's marks and the words below it; before anything is sampled what the work of jobs alone says.
+  scale() {
+    const { $, threshold } = this;
+    const { low, high } = threshold ?? this.facts.bounds;
     const top = this.facts.ideal * 1.05;
     const at = (x) => `${Math.max(0, Math.min((100 * x) / top, 100))}%`;
-    const { estimate, low, high } = event.threshold;
-    $("mark").style.left = at(estimate);
+    $("mark").hidden = !threshold;
     $("bracket").style.left = at(low ?? 0);
     $("bracket").style.width = `calc(${at(high ?? top)} - ${at(low ?? 0)})`;
-    $("threshold").replaceChildren("Threshold ", figure(event.threshold), ": the largest rate that first come, first served can take. ",
-      words("span", `Now at ${((100 * this.rate) / estimate).toFixed(1)}% of it.`));
-    $("threshold").dataset.command = event.command;
+    if (threshold) $("mark").style.left = at(threshold.estimate);
+    const range = low > 0 ? `from ${short(low)} to ${short(high)}` : `at most ${short(high)}`;
+    $("threshold").replaceChildren("Threshold ", threshold ? figure(threshold) : `${range}, by the work of jobs alone`,
+      ": the largest rate that first come, first served can take. ",
+      words("span", threshold ? `Now at ${((100 * this.rate) / threshold.estimate).toFixed(1)}% of it.` : ""));
   }
 
   wait(event) {
@@ -71,7 +87,7 @@ export class Answers {
       $("trust").textContent = `${readable(event.unstable)}. The line grows without end: there is no wait to tell.`;
       $("same").textContent = "";
       body.replaceChildren();
-      for (const name of ["bar", "legend", "tails"]) $(name).replaceChildren();
+      for (const name of ["bar", "legend", "tails", "names"]) $(name).replaceChildren();
       return;
     }
     this.answer = event;
@@ -127,6 +143,7 @@ export class Answers {
 
   tails(tails) {
     if (!tails) return;
+    for (const name of ["tails", "names"]) this.$(name).classList.remove("old");
     const names = ["all jobs", ...this.facts.classes.map((c) => c.name)].filter((name) => tails.classes[name]);
     lines(this.$("tails"), { label: "Probability that a job waits longer than x, by class", log: true, xName: "x", yName: "P(wait > x)",
       series: names.map((name, i) => ({ name: readable(name), colour: i ? COLOURS[(i - 1) % 7] : "ink", points: tails.x.map((x, k) => [x, tails.classes[name][k] ?? NaN]) })) });
@@ -149,6 +166,8 @@ export class Answers {
 
   listed(place, event) {
     const list = this.$(place);
+    const held = list.getRootNode().activeElement;
+    if (list.contains(held)) this.held = held.getAttribute("aria-label");
     if (!list.dataset.fresh) list.replaceChildren();
     list.dataset.fresh = "yes";
     list.classList.remove("old");
@@ -161,6 +180,10 @@ export class Answers {
     button.addEventListener("click", () => this.use(place === "ifs" ? event.state : { policy: event.name }));
     item.append(" ", button);
     list.append(item);
+    if (this.held && this.held === button.getAttribute("aria-label")) {
+      button.focus(); // it was pressed, and its list came anew
+      this.held = "";
+    }
   }
 
   point(event) {
@@ -169,7 +192,7 @@ export class Answers {
   }
 
   curve() {
-    const ring = this.answer && this.answer.standing !== "at least" ? [this.answer.load, this.answer.overall.mean.estimate] : null;
+    const ring = this.answer?.load !== undefined ? [this.answer.load, this.answer.overall.mean.estimate] : null;
     lines(this.$("curve"), { label: "Mean wait against load", xName: "load (of the threshold)", yName: "mean wait", ring, limit: 1,
       series: [{ name: "all jobs", colour: "c0", dots: true, points: [...this.points].sort((a, b) => a[0] - b[0]) }] });
   }

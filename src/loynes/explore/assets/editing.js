@@ -34,13 +34,15 @@ export class Editor {
   show() {
     const shape = this.shape();
     if (shape !== this.drawn) {
-      const held = this.$("cluster").getRootNode().activeElement?.getAttribute("aria-label");
+      const active = this.$("cluster").getRootNode().activeElement;
+      const [held, within] = [active?.getAttribute("aria-label"), this.$("classes").contains(active)];
       this.drawn = shape;
       this.fields = [];
       this.size();
       this.classes();
       this.refresh();
-      this.fields.find((one) => one.element.getAttribute("aria-label") === held)?.element.focus();
+      const again = this.fields.find((one) => one.element.getAttribute("aria-label") === held)?.element;
+      (again ?? (within ? this.$("add") : null))?.focus(); // a class that was removed takes its button with it
     } else this.refresh();
   }
 
@@ -117,7 +119,7 @@ export class Editor {
     const kinds = this.kinds();
     const head = table.createTHead().insertRow();
     for (const text of ["name", "count", ...kinds.map((kind) => `${kind} of each`), ""]) {
-      const th = document.createElement("th");
+      const th = document.createElement(text ? "th" : "td");
       th.textContent = readable(text);
       head.append(th);
     }

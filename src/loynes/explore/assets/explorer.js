@@ -10,6 +10,12 @@ import { History, fromAddress, toAddress } from "./state.js";
 const ALSO = ["what_if", "policies", "sweep"];
 // Milliseconds in which further changes are waited for before the latest is sent.
 const GATHER = 40;
+// After so many without any answer the page says so.
+const SILENT = 4000;
+// What is only a beginning is not read out.
+const FIRST = ["at least", "first look"];
+
+const still = matchMedia("(prefers-reduced-motion: reduce)");
 
 class Explorer {
   constructor(root, link, { address = false } = {}) {
@@ -29,6 +35,7 @@ class Explorer {
 
   async begin() {
     this.theme();
+    this.motion();
     this.$("addressed").hidden = !this.address;
     const told = await this.link.start();
     for (const name of told.policies) this.$("policy").append(new Option(readable(name), name));
@@ -80,12 +87,16 @@ class Explorer {
     this.asked?.abort();
     const mine = (this.asked = new AbortController());
     this.status("computing", true);
+    this.told = false;
+    clearTimeout(this.silence);
+    this.silence = setTimeout(() => mine === this.asked && this.status(this.link.silent, true), SILENT);
     const body = { state: this.state, tab: this.tab, also: this.also(), of: this.$("of").value || null };
     try {
       await this.link.answer(body, (event) => mine === this.asked && this.hear(event), mine.signal);
       if (mine === this.asked) this.done();
     } catch (error) {
       if (mine.signal.aborted || mine !== this.asked) return;
+      clearTimeout(this.silence);
       if (error.gone) return this.again(error, mine);
       this.problem(error.message);
       this.editor.wrong();
@@ -125,6 +136,11 @@ class Explorer {
   }
 
   hear(event) {
+    if (this.silence) {
+      clearTimeout(this.silence);
+      this.silence = 0;
+      this.status("computing", true);
+    }
     if (event.kind === "error") return this.problem(event.text);
     if (event.kind === "waits" && event.error) this.problem(event.error);
     if (event.kind === "facts") {
@@ -133,7 +149,9 @@ class Explorer {
       this.retry = 0;
     }
     this.answers.rate = this.state.rate;
+    this.answers.model = JSON.stringify([this.state.model, this.state.seed]);
     this.answers.hear(event);
+    if (event.kind === "waits" && !this.told && !FIRST.includes(event.standing)) this.tell(event);
     if (event.kind === "facts") this.known();
   }
 
@@ -180,9 +198,20 @@ class Explorer {
     if (this.answers.facts) this.editor.show();
   }
 
+  // Messages are read out; that something is being computed is only seen.
   status(text, busy = false) {
-    this.$("status").textContent = readable(text);
+    const made = document.createElement("span");
+    made.textContent = readable(text);
+    if (text === "computing") made.setAttribute("aria-hidden", "true");
+    this.$("status").replaceChildren(...(text ? [made] : []));
     this.$("status").classList.toggle("busy", busy);
+  }
+
+  // One sentence for screen readers, once a state; a slider that is dragged is read out where it stops.
+  tell(event) {
+    this.told = true;
+    const { mean } = event.overall ?? {};
+    this.$("spoken").textContent = mean ? `Mean wait ${mean.text}, ${event.standing}.` : readable(event.unstable ?? event.error ?? "");
   }
 
   // What is wrong with the state goes when the state is answered; what is wrong with a file stays until the next change.
@@ -276,8 +305,21 @@ class Explorer {
     }
   }
 
+  // Whoever wants no motion moves the picture step by step.
+  motion() {
+    const set = () => {
+      this.floor.play(false);
+      this.$("play").textContent = still.matches ? "Step" : "Play";
+      if (still.matches) this.$("play").removeAttribute("aria-pressed");
+      else this.$("play").setAttribute("aria-pressed", "false");
+    };
+    still.addEventListener("change", set);
+    set();
+  }
+
   play() {
     const button = this.$("play");
+    if (still.matches) return this.floor.step();
     const running = button.getAttribute("aria-pressed") !== "true";
     button.setAttribute("aria-pressed", running);
     button.textContent = running ? "Pause" : "Play";

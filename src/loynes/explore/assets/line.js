@@ -101,6 +101,12 @@ export class Floor {
     });
   }
 
+  // A fifth of a mean service at once.
+  step() {
+    this.forward(this.mean * 0.2);
+    this.draw();
+  }
+
   play(on) {
     this.running = on;
     let before = performance.now();

@@ -17,6 +17,8 @@ async function json(got) {
 }
 
 export class HttpLink {
+  silent = "No answer yet: the server is busy. Numbers are the last ones it gave.";
+
   constructor(base = "") {
     this.base = base;
   }

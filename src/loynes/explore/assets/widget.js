@@ -3,12 +3,28 @@
 
 import { explore } from "./explorer.js";
 
+const LOST = "The kernel does not answer any more. Numbers are the last ones it gave; run the cell again.";
+
 class Link {
+  silent = "No answer yet: the kernel is busy with another cell, or it is gone. Numbers are the last ones it gave.";
+
   constructor(model) {
     Object.assign(this, { model, number: 0, calls: new Map() });
     this.listen = (message) => this.calls.get(message.call)?.(message);
     model.on("msg:custom", this.listen);
     this.mine = crypto.getRandomValues(new Uint32Array(2)).join("-");
+    // A page that is left or reloaded takes its views with it.
+    this.left = () => this.leave();
+    window.addEventListener("pagehide", this.left);
+  }
+
+  // A kernel that has ended takes no message.
+  send(message) {
+    try {
+      this.model.send(message);
+    } catch {
+      throw Object.assign(new Error(LOST), { gone: true });
+    }
   }
 
   // Several views of one widget share its messages: calls carry whose they are.
@@ -22,9 +38,21 @@ class Link {
         if (message.error !== undefined) failed(new Error(message.error));
         else done(message.value);
       });
-      signal?.addEventListener("abort", () => { end(); this.model.send({ call, path: "cancel" }); failed(new Error("aborted")); });
-      this.model.send({ call, path, body });
+      signal?.addEventListener("abort", () => { end(); this.quietly({ call, path: "cancel" }); failed(new Error("aborted")); });
+      this.send({ call, path, body });
     });
+  }
+
+  quietly(message) {
+    try {
+      this.model.send(message);
+    } catch {
+      // Whom it was for has ended.
+    }
+  }
+
+  leave() {
+    this.quietly({ call: `${this.mine} 0`, path: "leave" });
   }
 
   start = () => this.call("start");
@@ -34,7 +62,8 @@ class Link {
 
   close() {
     this.model.off("msg:custom", this.listen);
-    this.model.send({ call: `${this.mine} 0`, path: "leave" });
+    window.removeEventListener("pagehide", this.left);
+    this.leave();
   }
 }
 
@@ -46,6 +75,10 @@ export function render({ model, el }) {
   page.className = "page";
   page.innerHTML = markup;
   root.replaceChildren(sheet, page);
+  // What is typed here is not for the notebook, whose keys cut and delete cells: JupyterLab looks for this attribute
+  // before any element hears of a key; others listen behind the element.
+  el.dataset.lmSuppressShortcuts = "true";
+  for (const kind of ["keydown", "keypress", "keyup"]) el.addEventListener(kind, (event) => event.stopPropagation());
   const link = new Link(model);
   explore(root, link, {});
   return () => link.close();
