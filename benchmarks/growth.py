@@ -2,6 +2,7 @@
 
 python benchmarks/growth.py                          measures all, writes results/growth.json
 python benchmarks/growth.py --only servers --quick   one axis, and stops at sizes that take long
+python benchmarks/growth.py --only certified --beyond 0.99 --long 100   a series goes on from there, and for longer
 
 docs/figures.py draws the file, docs/growth.md reads it. An exponent is the slope of log(cost) against log(size), fitted
 by least squares to the upper half of the sizes; against load, size is 1 / (1 - load). Everything is run once before it
@@ -175,10 +176,10 @@ ALL = (
 )  # fmt: skip
 
 
-def measured(series: Series, too_long: float) -> Iterator[tuple[float, float]]:
+def measured(series: Series, too_long: float, beyond: float) -> Iterator[tuple[float, float]]:
     """Sizes, and seconds of processor time a unit."""
     series.case(series.sizes[0])[1]()  # compiled
-    for size in series.sizes:
+    for size in (size for size in series.sizes if size > beyond):
         work, run = series.case(size)
         took, _ = timed(run)
         if took.processor < 0.5 * too_long:
@@ -212,6 +213,8 @@ def main() -> None:
     parser.set_defaults(record=FILE)
     parser.add_argument("--only", action="append", help="an axis, or part of a series' name")
     parser.add_argument("--quick", action="store_true", help="a series ends with what takes a second")
+    parser.add_argument("--long", type=float, help="a series ends with the first point that takes so many seconds")
+    parser.add_argument("--beyond", type=float, help="sizes up to this one stay as they were measured")
     parser.add_argument("--nice", type=int, default=10, help="10: others go first")
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -225,7 +228,10 @@ def main() -> None:
     for series in ALL:
         if chosen.only and not any(series.axis == one or one in series.name for one in chosen.only):
             continue
-        points = list(measured(series, 1.0 if chosen.quick else series.too_long))
+        before = found.get((series.axis, series.name), {"sizes": [], "seconds": []})
+        beyond = chosen.beyond or 0.0
+        points = [p for p in zip(before["sizes"], before["seconds"], strict=True) if p[0] <= beyond]
+        points += measured(series, 1.0 if chosen.quick else chosen.long or series.too_long, beyond)
         sizes, seconds = [p[0] for p in points], [p[1] for p in points]
         slope, (worst, where) = exponent(sizes, seconds, series.axis), steepest(sizes, seconds, series.axis)
         found[series.axis, series.name] = {

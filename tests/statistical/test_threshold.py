@@ -38,6 +38,21 @@ def test_five_class_others(name: str, printed: float, digits: float) -> None:
     assert found.threshold.relative <= 0.005
 
 
+def test_five_classes_that_grow_with_the_cluster() -> None:
+    """So many times the servers for every job, and of them: the same pile, and no more jobs for it."""
+    small, large = (_grown("five-class-exponential", times) for times in (256, 8192))
+    assert_holds(1.80086, small.threshold, 0.01)
+    assert (large.threshold, large.jobs) == (small.threshold, small.jobs)
+    assert large.hol_loss.estimate == pytest.approx(32 * small.hol_loss.estimate, rel=1e-12)
+
+
+def _grown(name: str, times: int) -> loynes.Threshold:
+    model = loynes.load(name)
+    classes = [{**c.model_dump(include={"probability", "service"}), "need": times * c.need} for c in model.classes]
+    grown = loynes.load({"servers": times * model.servers, "classes": classes})
+    return loynes.stability(grown, precision=0.01, confidence=SURE)
+
+
 def test_cell_b() -> None:
     """The paper prints 2.38, found to 1%; a long run of ours gives 2.364 (docs/agreement.md)."""
     found = loynes.stability("borg-cell-b", precision=0.05, confidence=SURE)

@@ -45,10 +45,10 @@ def use_runs(table: JobTable) -> NDArray[np.bool_]:
     return np.array(cheaper) & ~table.specific.any(axis=0)
 
 
-def forms_of(table: JobTable, layered: bool = True) -> NDArray[np.int64]:
-    """For each kind of server the form that pays: DENSE, RUNS, or, if it is the only one and may have it, LAYERED."""
+def forms_of(table: JobTable) -> NDArray[np.int64]:
+    """For each kind of server the form that pays: DENSE, RUNS, or, if it is the only one, LAYERED."""
     forms, runs = use_runs(table).astype(np.int64), float(usual_runs(table)[0])
-    if layered and table.plain and forms[0] == RUNS and layers_cost(runs) < runs_cost(runs):
+    if table.plain and forms[0] == RUNS and layers_cost(runs) < runs_cost(runs):
         forms[0] = LAYERED
     return forms
 

@@ -137,8 +137,7 @@ def _regeneration(task: kinds.Regeneration, state: kinds.PileState, flag: Flag) 
 
 
 def _sandwich(task: kinds.Sandwich, state: kinds.PairState, flag: Flag) -> Piece:
-    # Whether two states are equal is asked at every block's end, which layers would have to be one list for.
-    forms, key, first = forms_of(task.table, layered=False), np.uint64(task.seed), int(task.replicas[0])
+    forms, key, first = forms_of(task.table), np.uint64(task.seed), int(task.replicas[0])
 
     def piece(rows: slice, start: int, stop: int) -> None:
         low, high, met, places = (array[rows] for array in state)
@@ -149,14 +148,12 @@ def _sandwich(task: kinds.Sandwich, state: kinds.PairState, flag: Flag) -> Piece
 
 
 def _samples(task: kinds.Backward | kinds.Perfect, state: kinds.SampleState, flag: Flag) -> Piece:
-    key = np.uint64(task.seed)
-    kernel: Any
+    forms, key = forms_of(task.table), np.uint64(task.seed)
+    kernel: Any = backward if isinstance(task, kinds.Backward) else perfect
     options: tuple[float, ...]
     if isinstance(task, kinds.Backward):
-        kernel, forms = backward, forms_of(task.table)
         options = (task.initial, task.confirmations, task.longest)
     else:
-        kernel, forms = perfect, forms_of(task.table, layered=False)
         options = (task.initial, task.longest, task.ceiling, task.rise)
 
     def piece(rows: slice, start: int, stop: int) -> None:

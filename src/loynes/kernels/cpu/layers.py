@@ -204,17 +204,34 @@ def rebase(layers, now):
 
 
 @compiled
+def _least(layers):
+    old, new, least = layers.sizes[OLD], layers.sizes[FRESH], np.inf
+    if old > 0:
+        if old == layers.sizes[STALE]:
+            _make_ready(layers)
+        least = layers.values[old - 1]
+    if new > 0:
+        least = min(least, layers.fresh[new - 1])
+    return least
+
+
+@compiled
+def _most(layers):
+    most = 0.0
+    if layers.sizes[OLD] > 0:
+        most = layers.values[0]
+        if layers.sizes[STALE] > 0:
+            for k in range(layers.sizes[LATE]):
+                most -= layers.shift[k]
+    if layers.sizes[FRESH] > 0:
+        most = max(most, layers.fresh[0])
+    return most
+
+
+@compiled
 def lower(layers):
     """End of a block of a pile: count from the bottom, which is returned."""
-    sizes = layers.sizes
-    old, new = sizes[OLD], sizes[FRESH]
-    if old == sizes[STALE] and old > 0:
-        _make_ready(layers)
-    bottom = np.inf
-    if old > 0:
-        bottom = layers.values[old - 1]
-    if new > 0:
-        bottom = min(bottom, layers.fresh[new - 1])
+    new, bottom = layers.sizes[FRESH], _least(layers)
     for i in range(new):
         layers.fresh[i] -= bottom
     _clear(layers.fresh, new, new)
@@ -248,7 +265,9 @@ def look(layers, need, now, wait, loss):
 
 @compiled
 def same(layers, others):
-    """Whether two stand for the same vector."""
+    """Whether two stand for the same vector. What is least in them, and what is most, mostly says no at once."""
+    if _least(layers) != _least(others) or _most(layers) != _most(others):
+        return False
     size, other_size = _settle(layers), _settle(others)
     return _same(layers.values, layers.counts, size, others.values, others.counts, other_size)
 
