@@ -9,15 +9,21 @@ import pytest
 
 import loynes
 from loynes.errors import LoynesWarning, UsageError
+from loynes.execution.context import Context
 from loynes.kernels.cpu.engine import CpuEngine
 from loynes.kernels.events.forecast import Forecast, job_classes
 from loynes.kernels.events.policies import find_policy
 from loynes.model.nodes import Nodes
+from loynes.questions.answering.backtesting import moments
+from loynes.questions.answering.forecasting import asked_limits
 from loynes.questions.answering.log_nodes import NODE, LogNodes
+from loynes.questions.answering.machines import Machines
+from loynes.questions.answering.orders import order_of
 from loynes.questions.answering.placing import fitting_on, on_nodes
 from loynes.traces.run_times import full_limits, no_history
 from loynes.traces.snapshot import Snapshot
 from loynes.traces.snapshots.hosts import hosts_of
+from loynes.traces.trace import Trace
 
 
 def snapshot(
@@ -147,3 +153,55 @@ def test_as_it_is_asked(tmp_path: Path) -> None:
 )
 def test_lists_of_nodes(text: str, names: tuple[str, ...]) -> None:
     assert hosts_of(text) == names
+
+
+def full_runs(seed: int, jobs: int = 120) -> Trace:
+    """Jobs of one hour, all of which take what they asked for: who knows where they run knows when all others start."""
+    rng = np.random.default_rng(seed)
+    limit, cpu = rng.integers(600, 12_000, jobs).astype(np.float64), rng.integers(1, 9, jobs)
+    demand = {"cpu": cpu, NODE: np.where(cpu > 4, 2, rng.integers(1, 3, jobs))}
+    submit = np.sort(rng.random(jobs)) * 3600
+    return Trace(submit, cpu, limit, np.zeros(jobs), {"requested_time": limit}, records=jobs, demand=demand)
+
+
+@pytest.mark.parametrize("policy", ["fcfs", "easy"])
+@pytest.mark.parametrize("placement", ["pack", "spread", "first-fit"])
+def test_a_backtest_knows_which_nodes_jobs_are_on(placement: str, policy: str) -> None:
+    """Nobody comes after the first hour, and run times are known: then starts are those of the replay, each time."""
+    nodes = LogNodes((Nodes(count=2, has={"cpu": 4}), Nodes(count=1, has={"cpu": 8})), placement)
+    machines, order, look = Machines(nodes.units, nodes), order_of(policy, {}), Context().deadline.look
+    trace = machines.fitting(full_runs(3))
+    asked = asked_limits(trace)
+    start = machines.replayed(trace, order, asked, look)
+    instants = np.linspace(3700.0, float(np.sort(start)[-12]), 6)
+    places = machines.places(trace, order, asked, instants, look)
+    ways = {"draws": 2, "seed": 1, "context": Context()}
+    found = list(moments(trace, start, asked, machines, order, instants, places=places, **ways))  # type: ignore[arg-type]
+    assert len(found) == 6
+    for one in found:
+        assert one.by_limits == pytest.approx(one.truth, rel=1e-6)  # starts are kept in single precision
+    if policy == "fcfs":  # where nobody says which nodes, they are guessed: other starts, or no room
+        guessed = list(moments(trace, start, asked, machines, order, instants, **ways))  # type: ignore[arg-type]
+        assert [one.by_limits.tolist() for one in guessed] != [one.by_limits.tolist() for one in found]
+
+
+def test_backtests_on_nodes_as_they_are_asked(tmp_path: Path) -> None:
+    """In a replay no instant is left out; by the log's own starts, of more jobs than fit, some are, and it is said."""
+    trace = full_runs(4, 400)
+    cpu, nodes, asked = trace.demand["cpu"], trace.demand[NODE], trace.service
+    rows = [
+        f"{40 * i},{0.8 * asked[i]:.0f},{cpu[i]},{nodes[i]},{asked[i]:.0f},{40 * i + 5000 * (i % 3)}"
+        for i in range(trace.jobs)
+    ]
+    log = tmp_path / "log.csv"
+    log.write_text("\n".join(["submit,run,cpu,nodes,requested_time,start", *rows]) + "\n")
+    ask = {"backtest": str(log), "nodes": 100, "has": {"cpu": 4}, "instants": 12, "draws": 20}
+    replayed = loynes.eta_backtest(**ask)
+    assert replayed.instants == 12
+    assert replayed.model.nodes["nodes"] == ["100 nodes of cpu 4"]
+    left_out = "of 12 instants the log's running jobs could not all be put on these nodes: left out"
+    with pytest.warns(LoynesWarning, match="own scheduler"), pytest.warns(LoynesWarning, match=left_out):
+        recorded = loynes.eta_backtest(**ask, recorded=True)
+    assert 2 <= recorded.instants < 12
+    with pytest.raises(UsageError, match="at 12 of 12 instants"):
+        loynes.eta_backtest(**ask | {"nodes": 4}, recorded=True)

@@ -86,11 +86,13 @@ class AskEtaBacktest(Question):
         look = context.deadline.look
         start = recorded_starts(trace) if self.recorded else machines.replayed(trace, order, limits_of(trace), look)
         instants = chosen_instants(trace, start, self.instants, LEARNT_FIRST, self.seed)
+        # A listing says on which nodes jobs run, so that this is known of a replay; of the log's own starts it is not.
+        places = [] if self.recorded else machines.places(trace, order, limits_of(trace), instants, look)
         draws = self.draws or (DRAWS if order.policy == "fcfs" else DRAWS_BY_EVENTS)
         model = None if self.laws_of is None else ModelLaws(load(self.laws_of))
         judged: Judged = backtest(
-            trace, start, asked_limits(trace), machines, order, instants, model=model, draws=draws, seed=self.seed,
-            context=context,
+            trace, start, asked_limits(trace), machines, order, instants, places=places, model=model, draws=draws,
+            seed=self.seed, context=context,
         )  # fmt: skip
         warnings: tuple[str, ...] = () if model is None else model.warnings
         if self.recorded:

@@ -85,6 +85,7 @@ class Snapshot:
     left_out: tuple[Note, ...] = ()
     assumed: tuple[Note, ...] = ()
     hosts: tuple[tuple[str, ...], ...] = ()  # of every running job, where any are listed
+    places: tuple[tuple[int, ...], ...] = ()  # the node of every task of a running job, where these are known
 
     @property
     def waiting(self) -> int:
@@ -110,6 +111,7 @@ class Snapshot:
             labels={name: values[kept] for name, values in self.labels.items()},
             left_out=(*self.left_out, *out),
             hosts=tuple(self.hosts[i] for i in kept[:running]) if self.hosts else (),
+            places=tuple(self.places[i] for i in kept[:running]) if self.places else (),
         )
 
     def with_job(self, name: str, demand: Mapping[str, int], limit: float, labels: Mapping[str, str]) -> Snapshot:

@@ -18,11 +18,12 @@ from loynes.kernels.cpu.engine import PIECES, Piece
 from loynes.kernels.cpu.threads import Flag, heed
 from loynes.kernels.engine import AnyState, Engine, Look, ModelTask, State
 from loynes.kernels.events.changes import Changes, ServerChange, apply
-from loynes.kernels.events.floor import SPARE, larger
+from loynes.kernels.events.floor import RUNNING, SPARE, Floor, larger
 from loynes.kernels.events.histograms import Histograms
 from loynes.kernels.events.layout import Layout, Rules
 from loynes.kernels.events.loop import Arrivals, loop_of, new_observations, run_events
 from loynes.kernels.events.mix import Mix, recorded_mix
+from loynes.kernels.events.node_order import NONE
 from loynes.kernels.events.pace import Pace, go_on
 from loynes.kernels.events.policies import Policy, find_policy
 from loynes.kernels.events.predictions import Beliefs, predicted
@@ -207,11 +208,13 @@ def run_classes(
     lost: tuple[ServerChange, ...] = (),
     seed: int = 1,
     look: Look = go_on,
+    at_edge: Callable[[Floor], None] | None = None,
 ) -> tuple[Array, Array]:
     """The same for jobs whose needs are those of their classes, `demand`: [class, kind].
 
     With `beliefs` run times are predicted, and guesses are for users of whom too little is known. Servers may be lost
     and come back, in order of time; those that fail are drawn by the seed. `look` may end the work by an exception.
+    `at_edge` is shown the floor at each of the edges.
     """
     count = len(arrival)
     pace = Pace(look)
@@ -251,5 +254,20 @@ def run_classes(
             )  # fmt: skip
             if floor.counts[SPARE] == 0:
                 floor = larger(floor)
+        if at_edge is not None and until < np.inf:
+            at_edge(floor)
         sums.append(observations.time - before)
     return np.asarray(observations.jobs[:, :2]), np.array(sums[1:-1]).reshape(-1, len(observations.time))
+
+
+def occupied(floor: Floor) -> dict[int, tuple[int, ...]]:
+    """The nodes that the tasks of running jobs are on, one for each task, by the jobs' rows."""
+    nodes, found = floor.nodes, {}
+    for i in range(floor.counts[RUNNING]):
+        slot, own = int(floor.jobs["heap"][i]), list[int]()
+        piece = int(nodes.piece[slot])
+        while piece != NONE:
+            own += [int(nodes.piece_node[piece])] * int(nodes.piece_tasks[piece])
+            piece = int(nodes.next_piece[piece])
+        found[int(floor.jobs["row"][slot])] = tuple(own)
+    return found

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from loynes.arrays import Array, Ints
-from loynes.errors import TraceError
+from loynes.errors import TraceError, UsageError
 from loynes.estimators.forecasts import (
     LEVELS,
     PIT_BINS,
@@ -25,9 +25,10 @@ from loynes.execution.context import Context
 from loynes.execution.deadline import Stopped
 from loynes.questions.answering.ending import cut_short
 from loynes.questions.answering.forecasting import Known, forecast
-from loynes.questions.answering.machines import Machines
+from loynes.questions.answering.machines import Machines, Places
 from loynes.questions.answering.model_laws import ModelLaws
 from loynes.questions.answering.orders import Order
+from loynes.questions.answering.placing import NoRoomError
 from loynes.traces.snapshots.read import rows_in_log, snapshot_at
 from loynes.traces.trace import Trace
 
@@ -39,6 +40,7 @@ LESSONS = 24
 RECENT = 100
 # The part of the log that forecasts begin after: before it there is little to learn from.
 LEARNT_FIRST = 0.3
+NO_ROOM = "at {} of {} instants the log's running jobs could not all be put on these nodes"
 OURS, RECALIBRATED, TO_THE_LIMIT, RECENT_MEAN = "ours", "recalibrated", "all to the limit", "recent mean wait"
 
 
@@ -117,6 +119,7 @@ def moments(
     order: Order,
     instants: Array,
     *,
+    places: Sequence[dict[int, Places]] = (),
     model: ModelLaws | None = None,
     draws: int,
     seed: int,
@@ -124,7 +127,9 @@ def moments(
 ) -> Iterator[Moment]:
     """Forecasts at these instants of a log whose jobs started then, each from what was known before it.
 
-    `limit` is what jobs asked for. Of jobs that had not ended by an instant nothing later is looked at.
+    `limit` is what jobs asked for, `places` the nodes of running jobs at each instant, if these are known. Of jobs that
+    had not ended by an instant nothing later is looked at. Instants at which running jobs cannot all be put on the
+    nodes there are, as a log's own may, are left out.
     """
     known, kinds = Known(), machines.kinds
     lessons = set(np.linspace(0, len(instants) - 1, min(LESSONS, len(instants))).astype(int).tolist())
@@ -133,18 +138,19 @@ def moments(
         part.progress(0.0, f"instant {k + 1} of {len(instants)}")
         known = Known.of(trace, start, now, kinds, now) if k in lessons else known.at(trace, kinds, now)
         snapshot = snapshot_at(trace, start, now, kinds, limit)
+        if places:
+            running = rows_in_log(snapshot)[: snapshot.running].tolist()
+            snapshot = replace(snapshot, places=tuple(places[k].get(row, ()) for row in running))
         judged = _spread(snapshot.waiting)
         laws = known.laws_of(snapshot, kinds) if model is None else model.laws_of(snapshot, kinds)
-        found = forecast(
-            snapshot,
-            laws,
-            machines,
-            order,
-            draws=draws,
-            seed=seed + k,
-            later=known.while_running(snapshot, laws, seed + k).later,
-            context=context.watched_by(part),
-        )
+        later = known.while_running(snapshot, laws, seed + k).later
+        try:
+            found = forecast(
+                snapshot, laws, machines, order, draws=draws, seed=seed + k, later=later,
+                context=context.watched_by(part),
+            )  # fmt: skip
+        except NoRoomError:
+            continue
         rows = rows_in_log(snapshot)[snapshot.running :][judged]
         drawn = sorted_starts(found.starts, judged)
         yield Moment(now, rows, start[rows] - now, drawn, found.by_limits[judged], known)
@@ -158,6 +164,7 @@ def backtest(
     order: Order,
     instants: Array,
     *,
+    places: Sequence[dict[int, Places]] = (),
     model: ModelLaws | None = None,
     draws: int,
     seed: int,
@@ -171,8 +178,9 @@ def backtest(
     known, warnings = Known(), tuple[str, ...]()
     by_start = np.argsort(start, kind="stable")
     forecasts = moments(
-        trace, start, limit, machines, order, instants, model=model, draws=draws, seed=seed, context=context
-    )
+        trace, start, limit, machines, order, instants, places=places, model=model, draws=draws, seed=seed,
+        context=context,
+    )  # fmt: skip
     try:
         for one in forecasts:
             levels = earlier.levels(one.now)
@@ -190,6 +198,11 @@ def backtest(
         if len(truths) < 2:
             raise
         warnings = (cut_short(context.deadline, f"after {len(truths)} of {len(instants)} instants"),)
+    else:
+        if len(truths) < 2:
+            raise UsageError(NO_ROOM.format(len(instants) - len(truths), len(instants)))
+        if len(truths) < len(instants):
+            warnings = (f"{NO_ROOM.format(len(instants) - len(truths), len(instants))}: left out",)
     truth = np.concatenate(truths)
     stretch, length = stretches(np.concatenate(when))
     judged_scores = tuple(scores(name, np.concatenate(values), truth, stretch) for name, values in ways.items())
@@ -208,6 +221,7 @@ def earlier_places(
     order: Order,
     instants: Array,
     *,
+    places: Sequence[dict[int, Places]] = (),
     model: ModelLaws | None = None,
     draws: int,
     seed: int,
@@ -217,16 +231,17 @@ def earlier_places(
 
     Where time is up, those that there are by then.
     """
-    places: list[Array] = []
+    found: list[Array] = []
     try:
         for one in moments(
-            trace, start, limit, machines, order, instants, model=model, draws=draws, seed=seed, context=context
-        ):
-            places.append(one.drawn.place(one.truth))
+            trace, start, limit, machines, order, instants, places=places, model=model, draws=draws, seed=seed,
+            context=context,
+        ):  # fmt: skip
+            found.append(one.drawn.place(one.truth))
     except Stopped:
-        if not places:
+        if not found:
             raise
-    return np.concatenate(places), len(places)
+    return np.concatenate([np.empty(0), *found]), len(found)
 
 
 def _spread(waiting: int) -> Ints:

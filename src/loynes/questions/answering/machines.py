@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from loynes.arrays import Array, Ints
 from loynes.errors import TraceError, UsageError
 from loynes.kernels.engine import Look
-from loynes.kernels.events.engine import run_classes, run_jobs
+from loynes.kernels.events.engine import occupied, run_classes, run_jobs
 from loynes.questions.answering.log_nodes import NODE, PARTITION, LogNodes, TaskClasses, task_classes
 from loynes.questions.answering.orders import Order
 from loynes.traces.trace import Trace, rows_of
 
+Places = tuple[int, ...]
 NOT_POOLED = "{source} does not tell of {kind}, of which nodes have some; it tells of: {told}"
 
 
@@ -63,13 +65,23 @@ class Machines:
         if self.nodes is None:
             need = needs_of(trace, self.kinds)
             times, _ = run_jobs(units, trace.submit, need, trace.service, order.rule, order.option, limit, look=look)
-        else:
-            found = self._classes(trace)
-            times, _ = run_classes(
-                units, trace.submit, found.job_class, found.demand, trace.service, limit, order.rule, order.option,
-                layout=found.layout, look=look,
-            )  # fmt: skip
-        return np.asarray(trace.submit + times[:, 0])
+            return np.asarray(trace.submit + times[:, 0])
+        return np.asarray(trace.submit + self._on_nodes(trace, order, limit, look))
+
+    def places(self, trace: Trace, order: Order, limit: Array, times: Array, look: Look) -> list[dict[int, Places]]:
+        """At these times of the same replay, on which nodes the tasks of running jobs are; nowhere without nodes."""
+        found: list[dict[int, Places]] = []
+        if self.nodes is not None:
+            self._on_nodes(trace, order, limit, look, edges=times, at_edge=lambda floor: found.append(occupied(floor)))
+        return found
+
+    def _on_nodes(self, trace: Trace, order: Order, limit: Array, look: Look, **more: Any) -> Array:
+        found = self._classes(trace)
+        times, _ = run_classes(
+            np.array(list(self.units.values()), np.int64), trace.submit, found.job_class, found.demand, trace.service,
+            limit, order.rule, order.option, layout=found.layout, look=look, **more,
+        )  # fmt: skip
+        return times[:, 0]
 
     def _classes(self, trace: Trace) -> TaskClasses:
         assert self.nodes is not None

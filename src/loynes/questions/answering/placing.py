@@ -17,6 +17,10 @@ from loynes.traces.snapshot import Note, Snapshot
 NO_PARTITION = ""
 
 
+class NoRoomError(UsageError):
+    """Running jobs cannot all be put on the nodes there are."""
+
+
 def classes_on(nodes: LogNodes, snapshot: Snapshot, later: Later | None) -> TaskClasses:
     """What the jobs of a snapshot are on nodes, and those that may come later, in this order."""
     need = snapshot.need(nodes.kinds)
@@ -48,9 +52,10 @@ def fitting_on(nodes: LogNodes, snapshot: Snapshot) -> Snapshot:
 def on_nodes(nodes: LogNodes, snapshot: Snapshot, later: Later | None) -> tuple[JobClasses, Later | None]:
     """The classes of all jobs and the nodes of running ones; and those later jobs that fit.
 
-    A listing names the nodes of a running job, but not which of the nodes there are these are: names are given to
-    nodes that are large enough for what runs on them, the fullest first. Jobs whose nodes are not listed are put beside
-    them, largest tasks first, each task on the fullest node that has room.
+    In a replay it is known which nodes these are. A listing names the nodes of a running job, but not which of the
+    nodes there are these are: names are given to nodes that are large enough for what runs on them, the fullest first.
+    Jobs whose nodes are not listed are put beside them, largest tasks first, each task on the fullest node that has
+    room.
     """
     found = classes_on(nodes, snapshot, later)
     count = len(snapshot.ids)
@@ -85,8 +90,12 @@ class _Placing:
         """Where the tasks of each job begin in the list of all tasks' nodes, and that list."""
         tasks = self._layout.tasks[self._class]
         listed = self._snapshot.hosts or ((),) * self._snapshot.running
-        named = [i for i, hosts in enumerate(listed) if len(hosts) == tasks[i]]
-        others = sorted(set(range(len(listed))) - set(named), key=lambda i: -int(self._task(i).max()))
+        known = [i for i, nodes in enumerate(self._snapshot.places) if len(nodes) == tasks[i]]
+        named = [i for i, hosts in enumerate(listed) if len(hosts) == tasks[i] and i not in known]
+        others = sorted(set(range(len(listed))) - {*known, *named}, key=lambda i: -int(self._task(i).max()))
+        for i in known:
+            self._places[i] = list(self._snapshot.places[i])
+            np.subtract.at(self._free, self._places[i], self._task(i))
         self._put_named(named, listed)
         for i in others:
             self._put(i)
@@ -107,7 +116,7 @@ class _Placing:
             allowed = np.all([self._layout.allowed[self._class[i]][group] > 0 for i in on[host]], axis=0)
             room = np.flatnonzero(self._unnamed & allowed & np.all(capacity >= use, axis=1))
             if not len(room):
-                raise UsageError(f"nodes: no node is left that is as large as what runs on {host}; say what there is")
+                raise NoRoomError(f"nodes: no node is left that is as large as what runs on {host}; say what there is")
             # The smallest of those that are large enough.
             node = int(room[np.argmin(capacity[room].sum(axis=1))])
             self._unnamed[node] = False
@@ -123,7 +132,7 @@ class _Placing:
             here = np.bincount(np.array(self._places[i], np.int64), minlength=len(self._free))
             room = (layout.allowed[c][layout.group] > 0) & (here < most) & np.all(self._free >= need, axis=1)
             if not room.any():
-                raise UsageError(
+                raise NoRoomError(
                     f"nodes: job {self._snapshot.ids[i]} runs, but there is no room for it beside the other running "
                     "jobs; say what there is, or list the nodes they are on"
                 )

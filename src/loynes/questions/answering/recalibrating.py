@@ -57,9 +57,11 @@ def recalibrated(
         raise UsageError(f"recalibrate: {trace.source} has no jobs that had started before")
     trace, start, limit = rows_of(trace, known), start[known], limit[known]
     moments = chosen_instants(trace, start, instants, LEARNT_FIRST, seed)
+    places = machines.places(trace, order, limits_of(trace), moments, look) if replay else []
     values, used = earlier_places(
-        trace, start, limit, machines, order, moments, model=model, draws=draws, seed=seed + 1, context=context
-    )
+        trace, start, limit, machines, order, moments, places=places, model=model, draws=draws, seed=seed + 1,
+        context=context,
+    )  # fmt: skip
     levels = conformal_levels(values)
     if levels is None:
         few = f"recalibrate: {len(values)} jobs waited at {used} earlier instants of {trace.source}; {LEAST_EARLIER}"
