@@ -65,8 +65,8 @@ class Served:
         """Processor time of the server and its workers until now, of all their threads."""
         total = 0
         for pid in (self.process.pid, *self.workers()):
-            for task in Path(f"/proc/{pid}/task").iterdir():
-                with suppress(FileNotFoundError):  # a thread that has just ended
+            with suppress(FileNotFoundError):  # a thread, or a worker, that has just ended
+                for task in Path(f"/proc/{pid}/task").iterdir():
                     total += int((task / "schedstat").read_text().split()[0])
         return total / 1e9
 

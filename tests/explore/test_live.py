@@ -98,7 +98,8 @@ def test_bounds_come_first_and_every_digit_says_whether_it_is_sure(page: Page) -
     assert page.cell("all jobs", 2).startswith(sure)
 
 
-def test_exact_where_the_chain_is_small(page: Page) -> None:
+def test_exact_where_the_chain_is_small(pages: Page) -> None:
+    page = pages
     page.set(f"Service law of {EVIL}", "exponential")
     page.wait(f"{ANSWERED}.standing === 'exact'")
     classes = [MODEL["classes"][0] | {"service": {"law": "exponential", "mean": 1.0}}, MODEL["classes"][1]]
@@ -208,7 +209,8 @@ def test_exports_are_what_they_say_and_models_come_back_by_a_drop(pages: Page) -
     page.wait("document.querySelector('#rate').value === '1.1'")
 
 
-def test_resources_and_nodes_are_edited(page: Page) -> None:
+def test_resources_and_nodes_are_edited(pages: Page) -> None:
+    page = pages
     page.drop("mix.json", json.dumps(loynes.load("cpu-gpu-mix").to_dict()))
     page.wait("document.querySelector('[aria-label=\"gpu of the cluster\"]')")
     page.set("gpu of the cluster", 20)
