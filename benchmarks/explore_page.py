@@ -1,9 +1,10 @@
 """How soon the live page says something true, and what it holds after many changes: python benchmarks/explore_page.py
 
 The server is started as `loynes explore` does, and asked over HTTP as its page asks; what a browser needs to draw comes
-on top. Wall times mean little on a busy machine, so that the processor time of server and workers up to the same
-events is told as well. A change is a new arrival rate. Latency is from sending it to the first bracket of the threshold
-(or the exact one), and to the first bound of the waits. Every change ends what the one before had begun, at 20 changes
+on top, and 40 ms in which the page gathers changes. Wall times mean little on a busy machine, so that the processor
+time of server and workers up to the same events is told as well. A change is a new arrival rate. Latency is from
+sending it to what is exact without a run, to the first bracket of the threshold (or the exact one), and to the first
+bound of the waits (or first look, under another policy). Every change ends what the one before had begun, at 20 changes
 a second as a dragged slider makes them; before that, single changes with a rest after each.
 """
 
@@ -17,6 +18,7 @@ import statistics
 import subprocess
 import sys
 import time
+import warnings
 from contextlib import suppress
 from http.client import HTTPConnection
 from pathlib import Path
@@ -24,10 +26,19 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import loynes
+from loynes.model import builtin_names
 
-MODELS = ("five-class-exponential", "one-or-all", "five-class-pareto", "cpu-gpu-mix")
+# What is opened, and under which policy: all built-in models, some under EASY, a cluster of nodes.
+EXAMPLES = Path(__file__).parents[1] / "examples"
+MODELS = {name: (name, "fcfs") for name in builtin_names()} | {
+    "five-class-exponential, easy": ("five-class-exponential", "easy"),
+    "borg-cell-b, easy": ("borg-cell-b", "easy"),
+    "shared-nodes, easy": (str(EXAMPLES / "shared-nodes.toml"), "easy"),
+}
 # Of a drag: changes a second.
 PACE = 20.0
+# Seconds for what follows the first answer.
+WARM = 10.0
 
 
 class Served:
@@ -54,8 +65,8 @@ class Served:
         """Processor time of the server and its workers until now, of all their threads."""
         total = 0
         for pid in (self.process.pid, *self.workers()):
-            for task in Path(f"/proc/{pid}/task").iterdir():
-                with suppress(FileNotFoundError):  # a thread that has just ended
+            with suppress(FileNotFoundError):  # a thread, or a worker, that has just ended
+                for task in Path(f"/proc/{pid}/task").iterdir():
                     total += int((task / "schedstat").read_text().split()[0])
         return total / 1e9
 
@@ -104,22 +115,27 @@ def spread(values: list[float]) -> dict[str, float]:
     return {"median": statistics.median(ordered), "p95": ordered[int(0.95 * len(ordered))], "most": ordered[-1]}
 
 
-def measured(model: str, changes: int, singles: int) -> dict[str, Any]:
+def measured(subject: str, policy: str, changes: int, singles: int) -> dict[str, Any]:
     """Latencies of single changes and of a drag, memory before and after, and how soon all of it is gone."""
-    served = Served(model)
+    served = Served(subject)
     state: dict[str, Any] = {}
     try:
         connection = served.connect()
         connection.request("GET", f"{served.where.path}api/start")
         state = json.loads(connection.getresponse().read())["state"]
-        threshold = loynes.stability(loynes.load(model), precision=0.01).threshold.estimate
+        if policy:
+            state["policy"] = policy
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", loynes.LoynesWarning)
+            threshold = loynes.stability(state["model"], precision=0.05).threshold.estimate
 
         def at(number: int) -> dict[str, Any]:
             # Loads between 0.3 and 0.9, none twice.
             return state | {"rate": threshold * (0.3 + 0.6 * ((number * 0.6180339887498949) % 1.0))}
 
         first = Asked(served, at(0))
-        ready = first.until("done")["done"]
+        ready = first.until("waits")["waits"]
+        time.sleep(WARM)  # what follows is compiled, too, where it has never been
         first.close()
         alone = [_change(served, at(number)) for number in range(1, singles + 1)]
         memory = {"before": served.memory()}
@@ -143,7 +159,8 @@ def measured(model: str, changes: int, singles: int) -> dict[str, Any]:
     finally:
         gone = served.end()
     return {
-        "model": model, "ready": ready, "bracket": spread([one["threshold"] for one in alone]),
+        "subject": subject, "policy": state["policy"], "ready": ready,
+        "facts": spread([one["facts"] for one in alone]), "bracket": spread([one["threshold"] for one in alone]),
         "waits": spread([one["waits"] for one in alone]),
         "cpu_bracket": spread([one["cpu_threshold"] for one in alone]),
         "cpu_waits": spread([one["cpu_waits"] for one in alone]), "dragged": spread(dragged), "last_waits": last,
@@ -182,15 +199,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--changes", type=int, default=1000, help="of a drag (1000)")
     parser.add_argument("--singles", type=int, default=50, help="changes with a rest after each (50)")
-    parser.add_argument("--only", choices=MODELS, help="one model")
+    parser.add_argument("--only", choices=MODELS, nargs="+", help="these alone")
+    parser.add_argument("--log", help="a log besides, under the policy that it says")
     parser.add_argument("-o", "--output", type=Path, help="a JSON file")
     given = parser.parse_args()
     results = []
-    for model in (given.only,) if given.only else MODELS:
-        found = measured(model, given.changes, given.singles)
+    wanted = {name: MODELS[name] for name in given.only or MODELS}
+    if given.log:
+        wanted[Path(given.log).name] = (given.log, "")
+    for label, (subject, policy) in wanted.items():
+        found = measured(subject, policy, given.changes, given.singles)
         results.append(found)
-        print(f"{model}: {os.getloadavg()[0]:.1f} processes ready to run besides")
-        for name in ("bracket", "waits", "cpu_bracket", "cpu_waits", "dragged"):
+        print(f"{label}: {os.getloadavg()[0]:.1f} processes ready to run besides")
+        for name in ("facts", "bracket", "waits", "cpu_bracket", "cpu_waits", "dragged"):
             print(f"  {name:12}", ", ".join(f"{k} {1000 * v:.0f} ms" for k, v in found[name].items()))
         print("  memory      ", ", ".join(f"{k} {v:.0f} MB" for k, v in found["memory_mb"].items()))
         print(f"  idle {found['idle_after_closing']:.1f} s after closing, gone {found['gone_after_interrupt']:.2f} s "

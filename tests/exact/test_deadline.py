@@ -18,7 +18,7 @@ from loynes.cli.watch import LONGEST_BAR, SHORTEST_BAR, Watch, fitted
 from loynes.errors import TimeUpError
 from loynes.execution import chunks
 from loynes.execution.context import Context
-from loynes.execution.deadline import NEVER, Deadline, Stopped
+from loynes.execution.deadline import NEVER, SOON, Deadline, Stopped
 from loynes.execution.journal import Journal
 from loynes.execution.progress import duration
 from loynes.execution.steps import Steps
@@ -114,6 +114,11 @@ def test_the_time_is_no_part_of_the_question() -> None:
     assert Evaluate.of(MODEL, load=0.5, time="2min").options() == {"load": 0.5}
 
 
+def test_a_part_of_the_time_is_noticed_as_soon_as_the_whole() -> None:
+    assert Deadline(9.0, soon=0.04).within(0.5).unhurried().soon == 0.04
+    assert Deadline(9.0).soon == SOON
+
+
 def chains_of(engine: Any) -> Chains:
     model = loynes.load(MODEL)
     ways: dict[str, Any] = {"seed": 3, "replicas": np.arange(8), "rows": 8, "engine": engine}
@@ -124,18 +129,18 @@ def test_chains_that_are_stopped_are_equally_far_and_go_on_to_the_same_bits() ->
     """Also where a stretch is done some rows at a time: what is done of it by then is left."""
     whole = chains_of(Context("cpu").engine)
     whole.observe(3 * CUT)
-    for too_long in (chunks.TOO_LONG, 0.0):
+    for soon in (SOON, 0.0):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(chunks, "TOO_LONG", too_long)
             patch.setattr(chunks, "LONG", 0.0)  # stretches of one cut
             patch.setattr(chunks, "PROMPT", 0.0)  # as few rows at a time as there can be
             patch.setattr(chunks, "cores", lambda: 1)
             # It looks before every stretch; by four rows at a time, before each of these, too.
-            looks = 3 if too_long else 6
-            parts = chains_of(Context("cpu", deadline=AfterLooks(looks)).engine)
+            deadline = AfterLooks(3 if soon else 6)
+            deadline.soon = soon
+            parts = chains_of(Context("cpu", deadline=deadline).engine)
             with pytest.raises(Stopped):
                 parts.observe(3 * CUT)
-            assert parts.position == (2 * CUT if too_long else CUT)
+            assert parts.position == (2 * CUT if soon else CUT)
             one_more = parts.tally.looks
             assert one_more.min() == one_more.max() > 0
             parts.catch_up(3 * CUT, Context("cpu").engine)

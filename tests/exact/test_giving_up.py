@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from loynes.execution import chunks
 from loynes.execution.chunks import Chunked
 from loynes.execution.deadline import Deadline, Stopped
 from loynes.inputs.philox import STREAM_STATIONARY
@@ -151,11 +150,10 @@ def test_a_deadline_is_seen_in_the_midst_of_a_row(kind: str, monkeypatch: pytest
 
 def test_a_stretch_that_is_given_up_leaves_the_state_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "LOOK_EVERY", 0.0)
-    monkeypatch.setattr(chunks, "TOO_LONG", 0.0)
     task, state = TASKS["forward"]
     before = mapped(state, np.copy)
     with pytest.raises(Stopped) as stopped:
-        Chunked(CpuEngine(2), deadline=Deadline(6.0, clock=Clock())).run(task, state, 0, ENDLESS)
+        Chunked(CpuEngine(2), deadline=Deadline(6.0, soon=0.0, clock=Clock())).run(task, state, 0, ENDLESS)
     assert stopped.value.at == 0
     for name, array in arrays_of(state).items():
         assert np.array_equal(array, arrays_of(before)[name])

@@ -61,6 +61,10 @@ def test_the_page_is_there_with_its_policy() -> None:
         (f"/{TOKEN}/api/start", {"sec-fetch-site": "same-site"}, 403),
         (f"/{TOKEN}/assets/..%2fserver.py", {}, 404),
         (f"/{TOKEN}/assets/kernel.py", {}, 404),
+        (f"/{TOKEN}/assets/../server.py", {}, 404),
+        (f"/{TOKEN}/assets//etc/passwd", {}, 404),
+        (f"/{TOKEN.upper()}/", {}, 404),
+        (f"//{TOKEN}/", {}, 404),
     ],
 )
 def test_others_are_refused(path: str, headers: dict[str, str], status: int) -> None:
@@ -104,6 +108,31 @@ def test_what_is_no_request_is_refused(body: Any) -> None:
         got = post(path, body)
         assert got.status == 400
         assert got.json()["error"]
+
+
+NO_JSON = (
+    b'{"state":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    b'{"a":' * 30_000 + b"1" + b"}" * 30_000,
+    b'{"state": "\xff\xfe"}',
+    b'{"state": {"model": {}, "rate": ' + b"9" * 5000 + b"}}",
+    b"",
+)
+
+
+@pytest.mark.parametrize("raw", NO_JSON)
+def test_json_that_is_none_is_refused(raw: bytes) -> None:
+    """Nested without end, not in UTF-8, a number of 5,000 digits, nothing."""
+    got = asked(APP, "POST", f"/{TOKEN}/api/export", {"host": HOST, "content-type": "application/json"}, raw)
+    assert got.status == 400
+    assert got.json()["error"] == "not valid JSON"
+
+
+def test_a_name_that_no_file_can_hold_is_refused() -> None:
+    classes = STATE.model["classes"]
+    for form in ("toml", "address", "python", "command"):
+        got = post("export", document(classes=[classes[0] | {"name": "\ud800"}, *classes[1:]]) | {"form": form})
+        assert got.status == 400
+        assert "half a sign" in got.json()["error"]
 
 
 def test_exports_and_imports() -> None:

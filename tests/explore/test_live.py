@@ -91,11 +91,15 @@ def test_bounds_come_first_and_every_digit_says_whether_it_is_sure(page: Page) -
     cases = [["3.664", 3.565, 3.763], ["20.00", 19.99, 20.01], ["0.4618", 0.4598, 0.4638], ["123.4", 50, 200],
              ["7", 7, 7], ["-1.25", -1.26, -1.24], ["0.10", 0.10, 0.105]]  # fmt: skip
     assert page.run(f"({certain})({json.dumps(cases)})") == ["3", "20.0", "0.46", "", "7", "-1.2", "0.10"]
+    ticks = """async () => (await import(new URL("assets/charts.js", location.href))).ticksTo"""
+    assert page.run(f"({ticks})().then((of) => of(62.8))") == [0, 20, 40, 60]
+    assert page.run(f"({ticks})().then((of) => of(1.02))") == [0, 0.25, 0.5, 0.75, 1]
     sure = page.run("document.querySelector('#waits tbody td .sure').innerText")
     assert page.cell("all jobs", 2).startswith(sure)
 
 
-def test_exact_where_the_chain_is_small(page: Page) -> None:
+def test_exact_where_the_chain_is_small(pages: Page) -> None:
+    page = pages
     page.set(f"Service law of {EVIL}", "exponential")
     page.wait(f"{ANSWERED}.standing === 'exact'")
     classes = [MODEL["classes"][0] | {"service": {"law": "exponential", "mean": 1.0}}, MODEL["classes"][1]]
@@ -205,7 +209,8 @@ def test_exports_are_what_they_say_and_models_come_back_by_a_drop(pages: Page) -
     page.wait("document.querySelector('#rate').value === '1.1'")
 
 
-def test_resources_and_nodes_are_edited(page: Page) -> None:
+def test_resources_and_nodes_are_edited(pages: Page) -> None:
+    page = pages
     page.drop("mix.json", json.dumps(loynes.load("cpu-gpu-mix").to_dict()))
     page.wait("document.querySelector('[aria-label=\"gpu of the cluster\"]')")
     page.set("gpu of the cluster", 20)

@@ -109,6 +109,48 @@ def test_a_thousand_requests_at_once(page: Page, served: Served) -> None:
     until(lambda: len(served.workers()) == 2, "not two workers")
 
 
+def test_requests_that_no_browser_sends(served: Served) -> None:
+    """Names, lengths and places of requests that say two things, as they do who smuggle one in another."""
+    where = urlsplit(served.address)
+    there, json_head = f"{where.path}api/start", "content-type: application/json\r\n"
+
+    def status(request: str) -> int:
+        with socket.create_connection((where.hostname, where.port), timeout=20) as connection:
+            connection.sendall(request.replace("HOST", where.netloc).encode())
+            return int(connection.recv(4096).split()[1])
+
+    assert status(f"GET {there} HTTP/1.1\r\nhost: HOST\r\n\r\n") == 200
+    for request, expected in [
+        (f"GET {there} HTTP/1.1\r\nhost: HOST\r\nhost: evil.example\r\n\r\n", 400),
+        (f"GET {there} HTTP/1.0\r\n\r\n", 421),
+        (f"GET http://evil.example{there} HTTP/1.1\r\nhost: HOST\r\n\r\n", 404),
+        (f"GET http://HOST{there} HTTP/1.1\r\nhost: evil.example\r\n\r\n", 421),
+        (f"GET {there} HTTP/1.1\r\nhost: HOST\r\norigin: http://HOST\r\norigin: http://evil.example\r\n\r\n", 403),
+        (f"POST {there} HTTP/1.1\r\nhost: HOST\r\n{json_head}content-length: 2\r\ncontent-length: 9\r\n\r\n{{}}", 400),
+        (f"POST {there} HTTP/1.1\r\nhost: HOST\r\n{json_head}transfer-encoding: xchunked\r\n\r\n0\r\n\r\n", 400),
+        (f"GET {where.path}assets/..%2f..%2fserver.py HTTP/1.1\r\nhost: HOST\r\n\r\n", 404),
+        (f"GET {where.path}assets/%2e%2e/server.py HTTP/1.1\r\nhost: HOST\r\n\r\n", 404),
+    ]:
+        assert status(request) == expected, request
+
+
+def test_who_asks_and_does_not_read_holds_up_nobody(page: Page, served: Served) -> None:
+    where = urlsplit(served.address)
+    held = []
+    try:
+        for number in range(20):
+            body = json.dumps({"state": {"model": MODEL, "rate": 1.0}, "tab": f"slow {number}"}).encode()
+            held.append(socket.create_connection((where.hostname, where.port)))
+            head = f"POST {where.path}api/answer HTTP/1.1\r\nhost: {where.netloc}\r\ncontent-type: application/json"
+            held[-1].sendall(f"{head}\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body)
+    finally:
+        page.choose("rate", 0.8)  # its turn comes after theirs, or when they go
+        page.wait("document.querySelector('#known').innerText.startsWith('Exactly, at once')")
+        for one in held:
+            one.close()
+    page.answered("certified")
+
+
 def test_the_server_goes_and_comes_back(request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """In all browsers there are, of one server."""
     installed = [name for name, there in (("browser", CHROMIUM), ("firefox", FIREFOX)) if there]

@@ -19,9 +19,9 @@ from loynes.kernels.engine import CUT, AnyState, Backend, Engine, Task
 
 # Stretches double while they take less than so many seconds.
 LONG = 1.0
-# One through jobs that seems to take longer than this, under a deadline, is done on copies, by some rows at a time that
-# take about so long.
-TOO_LONG, PROMPT = 0.25, 0.5
+# One through jobs that seems to take longer than is soon, under a deadline, is done on copies, by some rows at a time
+# that take about so many times as long.
+PROMPT = 2.0
 
 
 def stretches(engine: Engine, task: Task, state: AnyState, start: int, stop: int) -> Iterator[int]:
@@ -92,11 +92,11 @@ class _Prompt(Delegating):
         if task.by_rows or self.name != "cpu":
             self._backend.run(task, state, start, stop, look)
             return
-        if seconds <= TOO_LONG:
+        if seconds <= self._deadline.soon:
             self._backend.run(task, state, start, stop)
             return
         rows = task.groups()
-        each = max(int(len(rows) * PROMPT / seconds), 4 * cores())
+        each = max(int(len(rows) * PROMPT * self._deadline.soon / seconds), 4 * cores())
         done = []
         for first in range(0, len(rows), each):
             self._deadline.check(start)

@@ -6,6 +6,9 @@ import math
 import time
 from collections.abc import Callable
 
+# Soon enough for a person who has asked for the end of a run.
+SOON = 0.25
+
 
 class Stopped(Exception):  # noqa: N818  # not an error: whoever knows something by then goes on from it
     """A run was ended before it was done. All rows of its state are at `at`; of one by rows, those before it are done.
@@ -21,11 +24,14 @@ class Stopped(Exception):  # noqa: N818  # not an error: whoever knows something
 class Deadline:
     """A moment, so many seconds from now, and whether somebody asked to stop before it.
 
-    `cut` says whether any work has been cut short because of it.
+    `cut` says whether any work has been cut short because of it; work that seems to take longer than `soon` seconds is
+    done in parts, so that a deadline is noticed in about twice that.
     """
 
-    def __init__(self, seconds: float | None = None, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self.seconds, self.cut = seconds, False
+    def __init__(
+        self, seconds: float | None = None, *, soon: float = SOON, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.seconds, self.soon, self.cut = seconds, soon, False
         self._clock, self._asked, self._spared = clock, False, 0.0
         self._end = math.inf if seconds is None else self.now() + seconds
 
@@ -84,7 +90,7 @@ class _Within(Deadline):
 
     def __init__(self, whole: Deadline, seconds: float | None) -> None:
         self._whole = whole
-        super().__init__(seconds)
+        super().__init__(seconds, soon=whole.soon)
 
     @property
     def asked(self) -> bool:

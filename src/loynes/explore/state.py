@@ -120,6 +120,8 @@ def check_bounds(value: object, depth: int = 0) -> None:
         raise ModelError("model: nested too deeply")
     if isinstance(value, str) and len(value) > LONGEST_TEXT:
         raise ModelError(f"model: a text has more than {LONGEST_TEXT} signs")
+    if isinstance(value, str) and not _writable(value):
+        raise ModelError("model: a text holds half a sign, which no file can hold")
     if isinstance(value, dict | list) and len(value) > MOST_ENTRIES:
         raise ModelError(f"model: a list has more than {MOST_ENTRIES} entries")
     if isinstance(value, dict):
@@ -131,6 +133,15 @@ def check_bounds(value: object, depth: int = 0) -> None:
     elif isinstance(value, list):
         for one in value:
             check_bounds(one, depth + 1)
+
+
+def _writable(text: str) -> bool:
+    """Whether it is Unicode: JSON may spell half of a pair of surrogates, which is no sign."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def exported(state: State, form: Form) -> str:

@@ -16,8 +16,9 @@ from loynes.errors import UsageError
 WORKERS = 2
 # Tabs that may wait at once; more are sent away.
 MOST_WAITING = 32
-# Seconds that a worker has to end what is not wanted any more; then it is killed, and another one takes its place.
-GRACE = 3.0
+# Seconds that a worker has to end what is not wanted any more; then it is killed, and another one takes its place. That
+# it ends at once is the rule; but what is being compiled is lost if it is killed.
+GRACE = 10.0
 # An answer is a line; a report is the longest.
 LONGEST_LINE = 1 << 25
 # With the last event of a job: it was answered, another one of the same tab came, or its worker ended.

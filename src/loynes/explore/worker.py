@@ -20,6 +20,8 @@ from loynes.questions.asking.question import Question
 from loynes.questions.stability import Stability
 from loynes.results.base import Result
 
+# What is not wanted any more ends within about a tenth of a second: a slider that is dragged asks 20 times a second.
+SOON = 0.04
 # Thresholds that are kept: of a model as it was before the last changes, and after.
 KEPT = 8
 # What kernels are compiled, or read from the cache, for before the first change: of laws that are sampled, in a chain
@@ -90,7 +92,7 @@ class Worker:
         with self._lock:
             if number <= self._stopped:
                 raise KeyboardInterrupt
-            self._deadline = deadline = Deadline(LONGEST)
+            self._deadline = deadline = Deadline(LONGEST, soon=SOON)
         result = ask(question, deadline=deadline)
         if deadline.asked:
             raise KeyboardInterrupt

@@ -106,7 +106,7 @@ export class Answers {
     }));
     const { mean } = event.overall;
     const half = mean.high !== null && mean.estimate > 0 ? (mean.high - mean.low) / 2 / mean.estimate : null;
-    const how = `${half ? `Mean wait known to ${(100 * half).toPrecision(2)}%; ` : ""}${STANDING[event.standing] ?? event.standing}.`;
+    const how = `${half ? `Mean wait known to ${Number((100 * half).toPrecision(2))}%; ` : ""}${STANDING[event.standing] ?? event.standing}.`;
     $("trust").textContent = how[0].toUpperCase() + how.slice(1);
     $("trust").dataset.standing = event.standing;
     $("trust").dataset.precision = event.precision ?? "";
