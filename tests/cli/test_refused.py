@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from odd_lines import BAD, DONE, MODEL, UNSTABLE, TooLongError, bounded, run, there, write_files
+from odd_lines import BAD, DONE, MODEL, MODELS, UNSTABLE, TooLongError, bounded, run, there, write_files
 
 RECORDED = Path(__file__).parents[1] / "recorded"
 ERLANG = {"law": "erlang", "phases": 10**9, "mean": 1.0}
@@ -57,12 +57,15 @@ ODD = {
     "no-classes.json": {"servers": 4, "scenario": [{"from": 1, "until": 2, "lost": 1}]},
 }
 ONES, MANY = [1.0] * 200, [[1.0] * 400] * 400
+OF_NODES = {key: MODELS[-2][key] for key in ("arrivals", "classes")}
 ODD |= {
     "long.json": one(service=ERLANG | {"phases": 8000}),
     "many-phases.json": one(service={"law": "phase_type", "initial": [1.0], "generator": MANY}),
     "many-rates.json": one(service={"law": "coxian", "rates": ONES, "continue": []}),
     "many-moves.json": one() | {"arrivals": {"process": "map", "d0": MANY, "d1": [[1.0]], "rate": 1.0}},
     "many-values.json": one(service={"law": "empirical", "values": [1] * 1_000_001}),
+    "many-kinds.json": OF_NODES | {"nodes": [{"count": 1, "has": {f"r{k}": 1 for k in range(100_000)}}]},
+    "many-losses.json": MODEL | {"scenario": [{"from": k, "until": k + 2, "lost": 3} for k in range(20_000)]},
 }
 DEEP = "[" * 100_000
 CASES = [
@@ -73,6 +76,22 @@ CASES = [
     ("check many-rates.json", "class 'a': service.rates: has 200 entries, at most 100 are taken"),
     ("check many-moves.json", "arrivals.d0: has 400 entries, at most 100 are taken"),
     ("check many-values.json", "service.values: has 1000001 entries, at most 1000000 are taken"),
+    ("check many-kinds.json", "nodes[0].has: has 100000 entries, at most 1000 are taken"),
+    ("check many-losses.json", "scenario: at time 1 6 servers are lost, of 4"),
+    ("check zeros.toml", "zeros.toml: cannot be read: begins with zeros, as no text does"),
+    ("evaluate zeros.json", "zeros.json: cannot be read: begins with zeros, as no text does"),
+    ("report zeros.json -o new.html", "zeros.json: cannot be read: begins with zeros, as no text does"),
+    ("replay zeros.csv --servers 4", "zeros.csv: cannot be read: begins with zeros, as no text does"),
+    ("eta zeros.csv --servers 4", "zeros.csv: cannot be read: begins with zeros, as no text does"),
+    ("replay month.csv --servers 12 --outage zeros.toml", "cannot be read: begins with zeros, as no text does"),
+    ("replay month.csv --servers 12 --policy zeros.py", "cannot be read: begins with zeros, as no text does"),
+    ("replay wide.csv --servers 4", "wide.csv: has 100003 columns, at most 10000 are read"),
+    ("replay month.csv --servers 12 --outage deep.toml", "outage 'deep.toml': is nested too deeply"),
+    ("replay month.csv --servers 12 --outage from=1,until=2,lost=1,lost=2", "lost is given twice"),
+    ("replay month.csv --servers 12 --outage from=1,until=2,lost=1,lost.cpu=2", "lost is given twice"),
+    ("replay month.csv --nodes 3 --has cpu=4,cpu=5", "cpu is given twice"),
+    ("eta now.csv --servers 8 --what-if limit=4h,need=" + "9" * 5000, "need must be a whole number of at least 1"),
+    ("resume foreign", "does not say what was asked; the folder cannot be resumed"),
     ("check more-phases.json", "service.phases = 1000"),
     ("check gaps.json", "1000000000 phases together"),
     ("simulate stiff.json --jobs 20 --replicas 2", "service: rates of up to 1e+100 beside a mean of 0.25"),
@@ -124,6 +143,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_files(place, RECORDED)
     for name, document in ODD.items():
         (place / name).write_text(json.dumps(document))
+    for name in ("zeros.toml", "zeros.json", "zeros.csv", "zeros.py"):
+        with (place / name).open("wb") as file:
+            file.truncate(1 << 30)
+    (place / "wide.csv").write_text("submit,need,service," + ",".join(map(str, range(100_000))) + "\n")
+    (place / "deep.toml").write_text("scenario = " + DEEP)
+    (place / "foreign").mkdir()
+    (place / "foreign" / "run.json").write_text(DEEP)
     return place
 
 

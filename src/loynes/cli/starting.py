@@ -26,6 +26,7 @@ from loynes.model.starting import (
     starting_text,
 )
 from loynes.readable import readable
+from loynes.reading import read_text
 from loynes.results.files import write_text
 from loynes.traces.readers.tables import DELIMITERS, NAMES
 from loynes.traces.times import duration, number
@@ -160,7 +161,7 @@ def _another(kinds: Sequence[JobKind]) -> Callable[[str], str]:
 def read_kinds(path: str) -> tuple[list[JobKind], float | None]:
     """The kinds of jobs of a table, a row each, and how many jobs come in an hour, if it says."""
     try:
-        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+        lines = read_text(path).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not a text file in UTF-8"
         raise ModelError(f"{path}: cannot be read: {why}") from None

@@ -15,13 +15,23 @@ from loynes import notebook
 from loynes.errors import ModelError
 from loynes.model.arrivals import Arrivals, Poisson, Sessions
 from loynes.model.classes import JobClass
-from loynes.model.fields import LARGEST, SMALLEST, Count, Record, check_sum_to_one
+from loynes.model.fields import LARGEST, SMALLEST, Count, Record, at_most, check_sum_to_one
 from loynes.model.misfits import Misfits
-from loynes.model.nodes import Name, Nodes, Placement, Preemption, Quota, check_entries, check_quotas, check_tasks
+from loynes.model.nodes import (
+    MOST_NODES,
+    Name,
+    Nodes,
+    Placement,
+    Preemption,
+    Quota,
+    check_entries,
+    check_quotas,
+    check_tasks,
+)
 from loynes.model.pooling import pooled_document, unit_sizes
 from loynes.model.scenario import Change, check_scenario
 from loynes.model.shares import with_probabilities
-from loynes.model.sizes import MOST_SERVERS, Text, There, by_kind
+from loynes.model.sizes import MOST_KINDS, MOST_SERVERS, Text, There, by_kind
 from loynes.model.streams import Chain, PhaseMix, chain_of, mix_of, together
 from loynes.model.units import unit_named
 
@@ -58,8 +68,10 @@ class Model(Record):
     description: Text | None = None
     time_unit: TimeUnit | None = None
     one_kind: Annotated[Count, Field(le=MOST_SERVERS)] | None = Field(None, alias="servers")
-    resources: Annotated[dict[Name, There], Field(min_length=1)] | None = None
-    nodes: Annotated[tuple[Nodes, ...], Field(min_length=1), BeforeValidator(_tables)] | None = None
+    resources: Annotated[dict[Name, There], Field(min_length=1), at_most(MOST_KINDS)] | None = None
+    nodes: Annotated[tuple[Nodes, ...], Field(min_length=1), BeforeValidator(_tables), at_most(MOST_NODES)] | None = (
+        None
+    )
     placement: Placement | None = None
     preemption: Preemption | None = None
     quotas: tuple[Quota, ...] | None = None
@@ -77,6 +89,8 @@ class Model(Record):
         if len(both) > 1:
             why = "; nodes say what there is" if "nodes" in both else ""
             raise ValueError(f"{' and '.join(both)}: say one of {'the two' if len(both) == 2 else 'them'}{why}")
+        if len(self.kinds) > MOST_KINDS:
+            raise ValueError(f"nodes: {len(self.kinds)} different resources, at most {MOST_KINDS} are supported")
         if self.servers > MOST_SERVERS:
             raise ValueError(f"{both[0]}: {self.servers} units in all, at most {MOST_SERVERS} are supported")
         check_entries(self)

@@ -46,10 +46,10 @@ Finite = Annotated[
 
 
 def at_most(most: int) -> BeforeValidator:
-    """A list of at most so many entries: a longer one is refused before its entries are looked at."""
+    """A list or table of at most so many entries: a longer one is refused before its entries are looked at."""
 
     def few(value: object) -> object:
-        if isinstance(value, list | tuple) and len(value) > most:
+        if isinstance(value, list | tuple | dict) and len(value) > most:
             raise ValueError(f"has {len(value)} entries, at most {most} are taken")
         return value
 

@@ -22,6 +22,7 @@ from loynes.model.lines import Lines, Place, json_lines, toml_lines
 from loynes.model.problems import Change, in_lines, problems_of
 from loynes.model.units import unit_named
 from loynes.model.yaml_files import read_yaml
+from loynes.reading import read_text
 
 
 def builtin_names() -> list[str]:
@@ -110,7 +111,7 @@ def _read(source: str) -> Source:
         if not path.exists():
             names = ", ".join(builtin_names())
             raise ModelError(f"{source}: no such file, and no built-in model of that name (built in: {names})")
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_text(path)
         if is_mjsre(text):
             return Source(source, from_mjsre(text, path.stem, source), path.parent)
         if kind == "YAML":

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BeforeValidator, Field, Strict
 
-from loynes.model.fields import Count, Record
-from loynes.model.sizes import Amount, Units, Written, by_kind, in_words
+from loynes.model.fields import Count, Record, at_most
+from loynes.model.sizes import MOST_KINDS, Amount, Units, Written, by_kind, in_words
 
 if TYPE_CHECKING:
     from loynes.model.classes import JobClass
@@ -37,7 +37,7 @@ class Nodes(Record):
     name: Name | None = None
     partition: Names | None = None
     count: Annotated[Count, Field(le=MOST_NODES)]
-    has: Annotated[dict[Name, Amount], Field(min_length=1)]
+    has: Annotated[dict[Name, Amount], Field(min_length=1), at_most(MOST_KINDS)]
 
     def __hash__(self) -> int:
         return hash((self.name, self.partition, self.count, in_words(self.has)))
@@ -83,10 +83,10 @@ def entry_names(nodes: tuple[Nodes, ...]) -> tuple[str, ...]:
 
 def allowed(model: Model, job_class: JobClass) -> tuple[bool, ...]:
     """Of every entry of [[nodes]], whether jobs of a class may run there."""
-    named, parts = job_class.nodes or (), job_class.partition or ()
+    named, parts = frozenset(job_class.nodes or ()), frozenset(job_class.partition or ())
     if not named and not parts:
         return (True,) * len(model.nodes or ())
-    return tuple(one.name in named or bool(set(one.partition or ()) & set(parts)) for one in model.nodes or ())
+    return tuple(one.name in named or not parts.isdisjoint(one.partition or ()) for one in model.nodes or ())
 
 
 def check_entries(model: Model) -> None:
@@ -112,8 +112,9 @@ def check_tasks(model: Model, where: str, job_class: JobClass) -> None:
         raise ValueError(f"{where}.specific: particular servers are not for a model with [[nodes]]")
     for key, wanted in (("nodes", job_class.nodes), ("partition", job_class.partition)):
         there = _names(model, key)
+        known = set(there)
         for name in wanted or ():
-            if name not in there:
+            if name not in known:
                 raise ValueError(f"{where}.{key}: {_no_such(name, key, there)}")
     where_to = [one for one, may in zip(model.nodes, allowed(model, job_class), strict=True) if may]
     counts = [one.count for one in where_to]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Discriminator, Field, Strict, Tag, model_validator
@@ -132,10 +133,9 @@ def check_scenario(model: Model) -> None:
     # Of every resource, no more than there is: a job that needs more is refused for itself.
     largest = [max(needs) for needs in zip(*(model.demand(c) for c in model.classes), strict=True)]
     units = model.units
-    for time, holding in _held(scenario):
-        lost = [change_in_units(model, change) for change in holding]
-        for kind, name in enumerate(kinds):
-            gone, needed = sum(one[kind] for one in lost), min(largest[kind], units[kind])
+    for time, lost in lost_together(scenario, [change_in_units(model, change) for change in scenario]):
+        for gone, name, kind in zip(lost, kinds, range(len(kinds)), strict=True):
+            needed = min(largest[kind], units[kind])
             if gone > units[kind]:
                 raise ValueError(f"scenario: at time {time:g} {gone} {name} are lost, of {units[kind]}")
             if math.isinf(time) and units[kind] - gone < needed:
@@ -149,10 +149,23 @@ def change_in_units(model: Model, change: Change) -> tuple[int, ...]:
     return model.in_units(change.lost_of(model.kinds, model.units))
 
 
-def _held(scenario: tuple[Change, ...]) -> list[tuple[float, list[Change]]]:
-    """Times when something begins, and for ever; each with what holds then."""
-    times = [*sorted({change.since for change in scenario}), math.inf]
-    return [(t, [c for c in scenario if c.since <= t and (c.until is None or t < c.until)]) for t in times]
+def lost_together(
+    scenario: Sequence[Change], amounts: Sequence[tuple[int, ...]]
+) -> Iterator[tuple[float, tuple[int, ...]]]:
+    """Times when something begins, and for ever; each with how much is lost then, all changes together."""
+    steps = [(change.since, 1, amount) for change, amount in zip(scenario, amounts, strict=True)]
+    steps += [(c.until, -1, amount) for c, amount in zip(scenario, amounts, strict=True) if c.until is not None]
+    steps.sort(key=lambda step: step[0])
+    lost: tuple[int, ...] = tuple(0 for _ in amounts[0]) if amounts else ()
+    for time, together in groupby(steps, key=lambda step: step[0]):
+        signs = []
+        for _, sign, amount in together:
+            signs.append(sign)
+            lost = tuple(before + sign * one for before, one in zip(lost, amount, strict=True))
+        if 1 in signs:
+            yield time, lost
+    if amounts:
+        yield math.inf, lost
 
 
 def _check_nodes(model: Model) -> None:
@@ -172,9 +185,8 @@ def _check_nodes(model: Model) -> None:
                 )
         elif change.nodes and len(nodes) > 1:
             raise ValueError(f"{where}.nodes = {change.nodes}: must say of which: {{ {names[0]} = {change.nodes} }}")
-    for time, holding in _held(scenario):
-        lost = [change.nodes_lost_of(names, counts) for change in holding]
-        left = tuple(count - sum(one[n] for one in lost) for n, count in enumerate(counts))
+    for time, lost in lost_together(scenario, [change.nodes_lost_of(names, counts) for change in scenario]):
+        left = tuple(count - gone for count, gone in zip(counts, lost, strict=True))
         for n, name in enumerate(names):
             if left[n] < 0:
                 raise ValueError(f"scenario: at time {time:g} {counts[n] - left[n]} {name} are lost, of {counts[n]}")

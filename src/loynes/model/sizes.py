@@ -23,6 +23,8 @@ from loynes.model.fields import BY_RESOURCE, NUMBER
 
 # One 64-bit word a server and replica: beyond this a dense vector no longer fits anywhere sensible.
 MOST_SERVERS = 1_000_000
+# Resources of different names.
+MOST_KINDS = 1000
 
 _LETTERS = "kMGTPE"
 # Bytes of a unit: powers of 1000, and of 1024 (IEC 80000-13).

@@ -21,6 +21,7 @@ from loynes._version import __version__
 from loynes.errors import LoynesError, UsageError
 from loynes.model.cluster import Model
 from loynes.readable import readable
+from loynes.reading import MOST_OF_A_LOG, read_text
 from loynes.results import records
 from loynes.results.files import check_writable, is_file_path, is_picture, whole_file, write_text
 from loynes.results.quantity import UNNAMED, quantity, rate_text, time_text
@@ -329,9 +330,9 @@ def read_result(path: str | Path) -> Result:
     timing = source / TIMING
     source = source / RESULT if source.is_dir() else source
     try:
-        data = json.loads(source.read_text(encoding="utf-8"))
+        data = json.loads(read_text(source, MOST_OF_A_LOG))
         if timing.exists():
-            data |= json.loads(timing.read_text(encoding="utf-8"))
+            data |= json.loads(read_text(timing))
         data = _named(data)
         if data["command"] == "sample" and "path" not in data:
             data["path"] = str(path)  # a run folder can be moved: what is in it does not say where it is

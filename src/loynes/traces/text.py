@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
-import gzip
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from loynes import reading
 from loynes.errors import TraceError
+from loynes.reading import BYTE_ORDERS, GZIP
 from loynes.traces.ledger import Ledger
 
-GZIP, PARQUET = b"\x1f\x8b", b"PAR1"
 NOT_UTF_8 = "bytes that are not UTF-8: shown as \N{REPLACEMENT CHARACTER}"
 
 
 def read_bytes(path: Path) -> bytes:
     """The file's contents, unpacked if it is gzip, which its first bytes tell, whatever its name."""
     try:
-        data = path.read_bytes()
+        data = reading.read_bytes(path)
     except OSError as error:
         raise TraceError(f"{path}: cannot be read: {error.strerror}") from None
     if data.startswith(GZIP):
         try:
-            data = gzip.decompress(data)
+            data = reading.unpacked(data)
         except (OSError, EOFError, zlib.error) as error:
-            raise TraceError(f"{path}: not a whole gzip file: {error}") from None
+            why = getattr(error, "strerror", None) or f"not a whole gzip file: {error}"
+            raise TraceError(f"{path}: {why}") from None
     elif path.suffix.lower() == ".gz" and data:
         raise TraceError(f"{path}: ends in .gz, but its first bytes are not those of a gzip file")
     data = data.removeprefix(b"\xef\xbb\xbf")
     if not data or data.isspace():
         raise TraceError(f"{path}: is empty")
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if data.startswith(BYTE_ORDERS):
         raise TraceError(f"{path}: is UTF-16 text; save it as UTF-8")
     return data
 

@@ -19,6 +19,7 @@ from loynes.model.laws.bounded import Deterministic
 from loynes.model.laws.law import Law
 from loynes.model.laws.recipes import Recipe
 from loynes.model.units import seconds_of, time_in
+from loynes.reading import read_text
 
 MOST_VALUES = 1_000_000
 
@@ -251,7 +252,7 @@ def read_values(folder: Path, name: str) -> dict[str, list[float]]:
     """A text file of values, or of values and weights, one or two numbers a line, perhaps under a heading."""
     columns: list[list[float]] = []
     try:
-        text = (folder / name).read_text(encoding="utf-8-sig")
+        text = read_text(folder / name)
     except UnicodeDecodeError:
         raise ValueError(f"file = {name!r}: not a text file in UTF-8") from None
     except OSError as error:

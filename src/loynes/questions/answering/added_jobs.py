@@ -9,8 +9,8 @@ from loynes.errors import UsageError
 from loynes.model.units import seconds_of
 from loynes.traces.times import LONGEST
 
-_SHAPE = re.compile(r"(\d+)x(\d+)", re.IGNORECASE)
-MOST_PIECES = 10_000
+_SHAPE = re.compile(r"(\d{1,9})x(\d{1,9})", re.IGNORECASE)
+MOST_PIECES, MOST_DIGITS = 10_000, 18
 
 
 class AddedJobs:
@@ -52,7 +52,7 @@ def _words(text: str) -> Mapping[str, str]:
 
 
 def _whole(text: str, name: str, words: Mapping[str, str]) -> int:
-    if not words[name].isdecimal() or int(words[name]) < 1:
+    if not words[name].isdecimal() or len(words[name]) > MOST_DIGITS or int(words[name]) < 1:
         raise UsageError(f"what-if {text!r}: {name} must be a whole number of at least 1")
     return int(words[name])
 

@@ -13,11 +13,12 @@ from pydantic import ValidationError
 from loynes.errors import UsageError
 from loynes.kernels.events.changes import ServerChange
 from loynes.model.fields import LARGEST
-from loynes.model.scenario import Change
+from loynes.model.scenario import Change, lost_together
 from loynes.model.units import time_in
 from loynes.questions.answering.log_cluster import FittingJobs
 from loynes.questions.answering.log_nodes import LogNodes, all_fit
 from loynes.questions.answering.scenario import node_changes, server_changes
+from loynes.reading import read_text
 from loynes.traces.times import stamp
 from loynes.traces.trace import Trace
 
@@ -45,6 +46,8 @@ def _pairs(text: str) -> dict[str, Any]:
         name, _, kind = name.partition(".")
         if not equals or not value or name not in KEYS or (kind and name not in COUNTED):
             raise UsageError(f"outage {text!r}: must be written like {LIKE!r}")
+        if name in entry and not (kind and isinstance(entry[name], dict) and kind not in entry[name]):
+            raise UsageError(f"outage {text!r}: {name} is given twice")
         count: Any = int(value) if name in COUNTED and value.isdecimal() and len(value) < LONGEST else value
         count = value == "true" if name == "announced" and value in ("true", "false") else count
         entry[name] = entry.get(name, {}) | {kind: count} if kind else count
@@ -53,9 +56,11 @@ def _pairs(text: str) -> dict[str, Any]:
 
 def _entries_of_file(path: Path) -> list[dict[str, Any]]:
     try:
-        entries = tomllib.loads(path.read_text(encoding="utf-8")).get("scenario")
+        entries = tomllib.loads(read_text(path)).get("scenario")
     except OSError as error:
         raise UsageError(f"outage {str(path)!r}: cannot be read: {error.strerror}") from None
+    except RecursionError:
+        raise UsageError(f"outage {str(path)!r}: is nested too deeply") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"outage {str(path)!r}: is no TOML file: {error}") from None
     if not isinstance(entries, list) or not entries or not all(isinstance(one, dict) for one in entries):
@@ -120,20 +125,14 @@ def lost_of(outages: Sequence[Change], fits: FittingJobs) -> tuple[ServerChange,
                 raise UsageError(f"outage lost.{kind}: no such resource; there are: {', '.join(units)}")
         if isinstance(outage.lost, int) and len(units) > 1:
             raise UsageError(f"outage lost={outage.lost}: must say of which resource: lost.{kinds[0]}={outage.lost}")
-    for time, holding in _held(outages):
+    for time, lost in lost_together(outages, [one.lost_of(kinds, counts) for one in outages]):
         for place, (kind, count) in enumerate(units.items()):
-            gone = sum(one.lost_of(kinds, counts)[place] for one in holding)
+            gone = lost[place]
             if gone > count:
                 raise UsageError(f"outage: at {time:g} s {gone} {kind} are lost, of {count}")
             if math.isinf(time) and count - gone < largest[place]:
                 raise UsageError(f"outage: leaves {count - gone} {kind} for ever, and some jobs need {largest[place]}")
     return server_changes(outages, kinds, counts)
-
-
-def _held(outages: Sequence[Change]) -> list[tuple[float, list[Change]]]:
-    """Times when something begins, and for ever; each with what holds then."""
-    times = [*sorted({outage.since for outage in outages}), math.inf]
-    return [(t, [one for one in outages if one.since <= t and (one.until is None or t < one.until)]) for t in times]
 
 
 def _nodes_lost(outages: Sequence[Change], fits: FittingJobs, nodes: LogNodes) -> tuple[ServerChange, ...]:
@@ -148,9 +147,8 @@ def _nodes_lost(outages: Sequence[Change], fits: FittingJobs, nodes: LogNodes) -
                     raise UsageError(f"outage nodes.{name}: no such entry of [[nodes]]; there are: {', '.join(names)}")
         elif outage.nodes and len(names) > 1:
             raise UsageError(f"outage nodes={outage.nodes}: must say of which: nodes.{names[0]}={outage.nodes}")
-    for time, holding in _held(outages):
-        lost = [one.nodes_lost_of(names, counts) for one in holding]
-        left = [count - sum(one[n] for one in lost) for n, count in enumerate(counts)]
+    for time, lost in lost_together(outages, [one.nodes_lost_of(names, counts) for one in outages]):
+        left = [count - gone for count, gone in zip(counts, lost, strict=True)]
         for n, name in enumerate(names):
             if left[n] < 0:
                 raise UsageError(f"outage: at {time:g} s {counts[n] - left[n]} {name} are lost, of {counts[n]}")

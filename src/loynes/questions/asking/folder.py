@@ -17,6 +17,7 @@ from loynes.execution.journal import Journal
 from loynes.kernels.fingerprint import FINGERPRINT
 from loynes.model import Model
 from loynes.questions.asking.question import Question
+from loynes.reading import read_text
 from loynes.results.base import RESULT, RUN
 from loynes.results.files import check_folder, is_file_path, write_text
 
@@ -35,14 +36,14 @@ def read_document(folder: str | Path) -> dict[str, Any]:
     """What was asked in a run folder."""
     path = Path(folder) / RUN
     try:
-        asked = json.loads(path.read_text(encoding="utf-8"))
+        asked = json.loads(read_text(path))
         if not isinstance(asked, dict) or not {"command", "version", "model", "options"} <= set(asked):
             raise ValueError
     except FileNotFoundError:
         raise UsageError(f"{folder}: is no run folder, there is no {RUN} in it") from None
     except OSError as error:
         raise LoynesError(f"{path}: cannot be read: {error.strerror}") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise UsageError(f"{path}: does not say what was asked; the folder cannot be resumed") from None
     return asked
 

@@ -99,6 +99,8 @@ def pairs_of(given: object, like: str = "NAME=VALUE") -> dict[str, Any]:
         name, equals, value = str(text).partition("=")
         if not (name.strip() and equals and value.strip()):
             raise ValueError(f"{text!r}: must be written like {like}")
+        if name.strip() in pairs:
+            raise ValueError(f"{text!r}: {name.strip()} is given twice")
         pairs[name.strip()] = value.strip()
     return pairs
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from loynes.model.files import builtin_names
 from loynes.model.foreign import is_mjsre
+from loynes.reading import MOST_OF_A_LOG, read_text
 from loynes.traces.trace import Trace
 
 # What a JSON document about a cluster has at its top level; a log in JSON has none of these.
@@ -27,7 +28,7 @@ def is_log(subject: object) -> bool:
         return False
     try:
         if path.suffix == ".json":
-            document = json.loads(path.read_text(encoding="utf-8-sig"))
+            document = json.loads(read_text(path, MOST_OF_A_LOG))
             return not isinstance(document, dict) or not any(name in document for name in OF_MODELS)
         with path.open("rb") as file:
             return not is_mjsre(file.read(BEGINNING).decode("utf-8", "replace"))

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from loynes.errors import UsageError
+from loynes.reading import PARQUET
 from loynes.traces.cells import Lines, header_of
 from loynes.traces.jobs import RESOURCES, Jobs
 from loynes.traces.ledger import Ledger, quoted
 from loynes.traces.readers.register import Asked, reader
-from loynes.traces.text import PARQUET
 from loynes.traces.trace import Trace
 from loynes.traces.units import resource_named
 from loynes.traces.words import Words
@@ -52,6 +52,8 @@ NAMES: dict[str, tuple[str, ...]] = {
 SIZES = {"_gb": 1024.0, "_gib": 1024.0, "_kb": 1 / 1024, "_kib": 1 / 1024}
 # Columns that say what jobs are called.
 IDS = ("job_id", "jobid", "id", "job", "job_name")
+# Every column is looked at.
+MOST_COLUMNS = 10_000
 TIMES = ("submit", "eligible", "start", "end", "service", "wait", "requested_time")
 
 
@@ -87,6 +89,8 @@ def csv_columns(
         line += 1
         comma = max(DELIMITERS, key=head.count)
         names = [name.strip() for name in _fields(head, comma)]
+        if len(names) > MOST_COLUMNS:
+            raise ledger.error(f"has {len(names)} columns, at most {MOST_COLUMNS} are read")
         find(names, asked, ledger)  # before a million lines are read in vain
     width = len(names)
 

@@ -13,12 +13,12 @@ from typing import Any
 from pydantic_core import from_json
 
 from loynes.errors import TraceError, UsageError
+from loynes.reading import PARQUET
 from loynes.traces.ledger import quoted
 from loynes.traces.snapshot import Note, SeenJob
 from loynes.traces.snapshots.arrays import check_count, tasks_of
 from loynes.traces.snapshots.hosts import hosts_of
 from loynes.traces.snapshots.register import Listing, snapshot_reader
-from loynes.traces.text import PARQUET
 from loynes.traces.times import NOTHING, duration, number, stamp
 
 # What a column is -> how listings call it, in small letters.

@@ -22,6 +22,7 @@ from loynes.errors import UsageError
 from loynes.kernels.cpu.compiled import compiled
 from loynes.kernels.events.mix import Mix
 from loynes.kernels.events.policies.digest import digest_of
+from loynes.reading import MOST_OF_A_MODEL, read_bytes
 
 PACKAGE = __name__.rpartition(".")[0]
 
@@ -214,6 +215,10 @@ def _from_file(path: Path) -> Policy:
     """The one policy that a file registers."""
     if not path.is_file():
         raise UsageError(f"policy {str(path)!r}: there is no such file")
+    try:
+        read_bytes(path, MOST_OF_A_MODEL)
+    except OSError as error:
+        raise UsageError(f"policy {str(path)!r}: cannot be read: {error.strerror}") from None
     before = policies()
     spec = importlib.util.spec_from_file_location(f"policy_file_{path.stem}", path)
     assert spec is not None
