@@ -168,7 +168,7 @@ def easy_on_nodes(cluster: NodeCluster, option: int, shortest_first: bool = Fals
 
     def shadow(head: int) -> float:
         ends = {i: max(since + cluster.guess(i), cluster.now) for i, since in cluster.running.items()}
-        returns = [time for _, time, _ in cluster.windows if cluster.now < time < np.inf]
+        returns = [time for _, time, _ in cluster.windows if cluster.now <= time < np.inf]
         for end in sorted([*ends.values(), *returns]):
             if cluster.nodes_for(head, cluster.free_units(lambda i, end=end: ends[i] <= end), end) is not None:
                 return end

@@ -318,7 +318,8 @@ def find_around_maintenance(nodes, floor, head):
             later[node, k] = nodes.layout.capacity[node, k] - nodes.held[node, k] if expected else 0
     size = list_ends(floor, running)
     while reserved == np.inf:
-        while back < nodes.returns.size and nodes.returns[back] <= floor.clock[0]:
+        # One that is to come back at this moment may not have done so yet: jobs that arrive then come before it.
+        while back < nodes.returns.size and nodes.returns[back] < floor.clock[0]:
             back += 1
         time = nodes.returns[back] if back < nodes.returns.size else np.inf
         if size > 0 and floor.jobs[0].believed < time:
