@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_nodes import BOOK_ON_NODES, NodeCluster, random_layout, some_jobs
+from test_nodes import BOOK_ON_NODES, NodeCluster, layout_of, random_layout, some_jobs
 from test_policies_by_the_book import Cluster, fcfs, first_fit
 
 import loynes
@@ -261,6 +261,19 @@ def test_nodes(name: str, seed: int, kinds: int, whole: bool) -> None:
     moves += [(until, partial(cluster.go, who[0], -1, known)) for _, until, who, known in away]
     ends = cluster.run(BOOK_ON_NODES[name], option, count, later(moves))
     np.testing.assert_allclose(arrival + times[:, 1], ends, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["easy", "easy-sjbf"])
+def test_a_job_comes_at_the_moment_at_which_a_node_comes_back(name: str) -> None:
+    """The job first in line is to start at 10 on both nodes. Who comes at 10 comes before the node does, and still
+    nobody may pass who would delay the first."""
+    layout, window = layout_of([[1], [1]], [2, 1], [[1], [1]]), [(2.0, 10.0, (0,), True)]
+    arrival, service = np.array([3.0, 4.0, 10.0]), np.array([5.0, 20.0, 1.0])
+    times, _ = run_classes(
+        np.array([2]), arrival, np.array([0, 1, 1]), np.array([[2], [1]]), service, service, policies()[name], 1, None,
+        layout, lost=changes_of(window, 1, True, True),
+    )  # fmt: skip
+    assert (arrival + times[:, 0]).tolist() == [10.0, 15.0, 15.0]
 
 
 @pytest.mark.parametrize("policy", ["easy", "conservative"])

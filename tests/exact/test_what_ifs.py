@@ -10,7 +10,9 @@ import pytest
 import loynes
 from loynes.kernels.events.engine import run_jobs
 from loynes.kernels.events.predictions import guessed
+from loynes.questions.answering.long_plans import long_plans
 from loynes.questions.answering.objectives import objectives_of
+from loynes.questions.answering.orders import order_of
 from loynes.traces.changes import Changes, changed
 
 RNG = np.random.default_rng(21)
@@ -74,6 +76,29 @@ def test_a_failure_by_hand() -> None:
     assert result.each["wait"].tolist() == [20.0, 24.0, 0.0]
     drained = loynes.replay(log, servers=2, outages=("from=5s, until=20s, lost=2",))
     assert drained.each["wait"].tolist() == [0.0, 14.0, 0.0]
+
+
+class ToldError(Exception):
+    """What somebody who watches was told, who waits for no more."""
+
+
+class Watcher:
+    def __call__(self, share: float, text: str) -> None: ...
+
+    def notice(self, text: str) -> None:
+        raise ToldError(text)
+
+
+def test_a_line_that_is_too_long_to_plan_for_is_told_before() -> None:
+    """Twice the work that 8 servers do, in 8,000 jobs: half of them will be in line; with a depth nobody is told."""
+    submit = np.arange(8000.0)
+    jobs = {"submit": submit, "need": np.full(8000, 4), "service": np.full(8000, 4.0), "requested_time": submit + 9.0}
+    with pytest.raises(ToldError, match=r"about 4,000 jobs will be in line .* --depth 100"):
+        loynes.replay(jobs, servers=8, policy="conservative", progress=Watcher())
+    in_line = [(order_of("conservative", {}), 2.0, True), (order_of("conservative", {}), 2.0, False)]
+    in_line += [(order_of("conservative", {"depth": 5}), 2.0, True), (order_of("easy", {}), 2.0, True)]
+    in_line += [(order_of("conservative", {}), 1.1, True)]
+    assert [bool(long_plans(order, 8000, load, early)) for order, load, early in in_line] == [True, *[False] * 4]
 
 
 def test_bounded_slowdowns() -> None:

@@ -46,7 +46,7 @@ class AskReplay(ReplayedLog):
         replayer = Replayer(self)
         order = replayer.order(self.policy)
         context.progress(0.5, f"{replayer.log.jobs} jobs")
-        return replayer.run(order, replayer.cluster(), self.windows or WINDOWS)
+        return replayer.run(order, replayer.cluster(), self.windows or WINDOWS, context)
 
 
 replay = Ask(AskReplay, Replay)

@@ -40,8 +40,9 @@ def cases_of(question: AskReplayCases, policies: Sequence[Any], steps: Steps, wi
             size = {what: sizes[place]} if sizes and len(clusters) > 1 else {}
             config = size | ({"policy": order.policy} if len(orders) > 1 else {})
             name = " on ".join([order.policy] * (len(orders) > 1) + [f"{n} {kind}" for kind, n in size.items()])
-            steps.next(1.0, number - len(cases) - 1, f"{len(cases) + 1} of {number}: {name}").progress(0.0, name)
-            result = replayer.run(order, cluster, windows)
+            context = steps.next(1.0, number - len(cases) - 1, f"{len(cases) + 1} of {number}: {name}")
+            context.progress(0.0, name)
+            result = replayer.run(order, cluster, windows, context)
             kept = replayer.fitting(cluster).kept
             waits: Array = np.full(len(kept), np.nan)
             waits[kept] = result.each["wait"]

@@ -16,11 +16,13 @@ from loynes.estimate import Estimate
 from loynes.estimators.jobs import Seen, seen_of, system_over
 from loynes.estimators.measures import ALL_JOBS, Resource, Waits, Wanted
 from loynes.estimators.tails import grid_to, longest_of
+from loynes.execution.context import Context
 from loynes.kernels.events.recorded import slowdowns_of
 from loynes.model.sizes import MOST_SERVERS
 from loynes.questions.answering.asked_order import numbers_of
 from loynes.questions.answering.believing import believed_of, check_beliefs
 from loynes.questions.answering.log_cluster import OVER_LIMIT, Cluster, FittingJobs, cluster_of, fitting, jobs_on
+from loynes.questions.answering.long_plans import long_plans
 from loynes.questions.answering.orders import Order, PolicyLike, order_of
 from loynes.questions.answering.outages import lost_of, outages_of
 from loynes.questions.answering.replay_runs import EventRun, Replayed, in_turn
@@ -115,7 +117,7 @@ class Replayer:
             self._fitting = fitting(self.log, cluster)
         return self._fitting
 
-    def run(self, order: Order, cluster: Cluster, windows: int) -> Replay:
+    def run(self, order: Order, cluster: Cluster, windows: int, context: Context) -> Replay:
         """Exact figures of the jobs that fit a cluster; on nodes also what they cost, beside the pooled cluster."""
         cluster.check(order)
         fits, units, kinds = self.fitting(cluster), cluster.units, cluster.kinds
@@ -127,6 +129,10 @@ class Replayer:
         lost = lost_of(self.outages, fits)
         believed = believed_of(jobs, order, self.question, self.question.seed)
         events = EventRun(fits, order, believed, lost, self.question.seed)
+        early = believed.beliefs is not None or bool((believed.guess > jobs.service).any())
+        long = long_plans(order, jobs.jobs, _load(jobs, units or {"servers": cluster.servers}), early)
+        for text in long:
+            context.notice(text)
         if order.policy == "fcfs" and not kinds and not lost and cluster.limits is None:
             replayed = in_turn(jobs, cluster.servers, windows)
         else:
@@ -134,6 +140,7 @@ class Replayer:
         details = order.details if believed.words is None else order.details | {"believed": believed.words}
         details |= self.notes | ({"outages": [one.label for one in self.outages]} if lost else {}) | fits.details
         result = _result(self, jobs, cluster, units[scarce] if scarce else cluster.servers, order, replayed, details)
+        result = replace(result, warnings=result.warnings + long)
         if cluster.nodes is None:
             return result
         span = result.span
@@ -315,9 +322,18 @@ def log_warnings(
     if over := skipped.get(OVER_LIMIT, 0):
         texts.append(f"{over} jobs need more than a user may hold and were left out, with the waits they would cause")
     for name, count in units.items():
-        one = work_of(trace.demand[name], trace.service) if name in trace.demand and name != "servers" else trace.work
-        work = times * one
+        work = times * _work(trace, name)
         if work > count * trace.span > 0:
             offered = f"{work / trace.span:.6g} {unit_named(name)}"
             texts.append(f"the jobs bring work for {offered}, more than {count}: waits grow with the trace's length")
     return tuple(texts)
+
+
+def _work(trace: Trace, name: str) -> float:
+    """What the jobs bring for one resource: units of it, times how long they are held."""
+    return work_of(trace.demand[name], trace.service) if name in trace.demand and name != "servers" else trace.work
+
+
+def _load(trace: Trace, units: Mapping[str, int]) -> float:
+    """That work over what can be done while they come, of the resource where it is most."""
+    return max(_work(trace, name) / (count * trace.span) for name, count in units.items()) if trace.span > 0 else 0.0
