@@ -26,7 +26,7 @@ MODEL = "five-class-exponential"
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
-    with cluster(workers=3) as found:
+    with cluster(workers=2) as found:
         yield found
 
 

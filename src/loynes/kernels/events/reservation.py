@@ -318,12 +318,12 @@ def find_around_maintenance(nodes, floor, head):
             later[node, k] = nodes.layout.capacity[node, k] - nodes.held[node, k] if expected else 0
     size = list_ends(floor, running)
     while reserved == np.inf:
-        # One that comes back at this moment may not have done so yet; whoever should have ended may do so, too.
+        # One that comes back at this moment may not have done so yet.
         while back < nodes.returns.size and nodes.returns[back] < floor.clock[0]:
             back += 1
         time = nodes.returns[back] if back < nodes.returns.size else np.inf
         if size > 0 and floor.jobs[0].believed < time:
-            time = max(floor.jobs[0].believed, floor.clock[0])
+            time = floor.jobs[0].believed
         if time == np.inf:
             break
         while size > 0 and floor.jobs[0].believed <= time:
