@@ -18,7 +18,7 @@ from test_nodes import BOOK_ON_NODES, NodeCluster, layout_of, random_layout, som
 from test_policies_by_the_book import Cluster, fcfs, first_fit
 
 import loynes
-from loynes.errors import UsageError
+from loynes.errors import LoynesWarning, UsageError
 from loynes.kernels.events.changes import ServerChange
 from loynes.kernels.events.engine import run_classes, run_jobs
 from loynes.kernels.events.policies import policies
@@ -280,7 +280,8 @@ def test_a_job_comes_at_the_moment_at_which_a_node_comes_back(name: str) -> None
 def test_a_pool_in_a_replay(policy: str) -> None:
     """One of two servers is away from 10 to 20: the third job would need both, and waits; the last is short enough."""
     jobs = {"submit": [0.0, 0.0, 1.0, 1.0], "need": [1, 1, 1, 1], "service": [15.0, 8.0, 12.0, 1.5]}
-    known = loynes.replay(jobs, servers=2, policy=policy, outages="from=10s, until=20s, lost=1, announced=true")
+    with pytest.warns(LoynesWarning, match="more than 2"):
+        known = loynes.replay(jobs, servers=2, policy=policy, outages="from=10s, until=20s, lost=1, announced=true")
     assert known.each["wait"].tolist() == [0.0, 0.0, 14.0, 7.0]
     with pytest.raises(UsageError, match="policy 'server-filling': it may stop jobs at any time"):
         loynes.replay(jobs, servers=2, policy="server-filling", outages="from=10s, until=20s, lost=1, announced=true")
