@@ -18,7 +18,9 @@ from loynes.estimate import Estimate, mean_of
 from loynes.kernels.events.engine import run_classes
 from loynes.kernels.events.layout import NEVER, RESTART, RESUME, Layout, Rules
 from loynes.kernels.events.policies import policies
+from loynes.kernels.events.policies.easy import easy
 from loynes.kernels.events.policies.easy_sjbf import easy_sjbf
+from loynes.kernels.events.policies.fcfs import fcfs
 from loynes.kernels.events.policies.least_servers_first import least_servers_first
 from loynes.kernels.events.policies.most_servers_first import most_servers_first
 from loynes.kernels.events.policies.register import _made
@@ -148,6 +150,17 @@ def smallest(cluster: RuledCluster, option: int) -> int | None:
     return first if first is not None and cluster.fits(first) else None
 
 
+def easy_or_fcfs(floor, option):
+    """One loop to compile for two policies: with jobs that are interrupted it takes half a minute on nodes."""
+    if option > 0:
+        easy(floor, option)
+    else:
+        fcfs(floor, option)
+
+
+INTERRUPTING = _made("easy-or-fcfs", easy_or_fcfs, promises=True, seeks=True)
+
+
 def any_of_five(floor, option):
     """One loop to compile for five policies: which of them, and its own number."""
     which, number = option % 5, option // 5
@@ -185,7 +198,7 @@ def random_rules(rng: np.random.Generator, layout: Layout, preemption: int) -> R
 
 def check_by_the_book(name: str, rng: np.random.Generator, kinds: int, whole: bool, preemption: int) -> None:
     """On nodes, and on a pool, which is one node."""
-    count, policy = 30, policies()[name]
+    count, policy = 30, policies()[name] if preemption == NEVER else INTERRUPTING
     layout = random_layout(rng, kinds, 4)
     for pooled in (False, True):
         demand = layout.tasks[:, None] * layout.task_need
@@ -194,6 +207,7 @@ def check_by_the_book(name: str, rng: np.random.Generator, kinds: int, whole: bo
         rules = random_rules(rng, layout, preemption)
         arrival, job_class, service, guess = some_jobs(rng, 4, count, whole)
         option, units = int(rng.integers(1, 5)), layout.capacity.sum(axis=0)
+        option = 0 if preemption != NEVER and name == "fcfs" else option
         times, _ = run_classes(
             units, arrival, job_class, demand, service, guess, policy, option, None, None if pooled else layout, rules
         )
