@@ -218,9 +218,10 @@ def test_policies_on_the_same_jobs(tmp_path: Path) -> None:
     assert [p.result.overall for p in spread.points if p.result] == [p.result.overall for p in found.points if p.result]
     for wrong, said in (
         ({"policies": ["fcfs", "fcfs"]}, "none twice"),
-        ({"policies": ["fcfs"], "loads": [0.5], "rates": [1.0]}, "not both"),
-        ({"policies": ["fcfs"], "limits": False}, "nothing to compare at"),
-        ({"policies": ["fcfs"], "loads": "0.5,x"}, "must be numbers"),
+        ({"policies": ["fcfs"], "loads": [0.5]}, "name at least two"),
+        ({"policies": ["fcfs", "easy"], "loads": [0.5], "rates": [1.0]}, "not both"),
+        ({"policies": ["fcfs", "easy"], "limits": False}, "nothing to compare at"),
+        ({"policies": ["fcfs", "easy"], "loads": "0.5,x"}, "must be numbers"),
     ):
         with pytest.raises(loynes.UsageError, match=said):
             loynes.compare_policies(MODEL, **wrong)

@@ -86,8 +86,8 @@ class ComparePolicies(Question):
         believed = (self.inflation, self.overestimate)
         orders = [order_of(one, numbers_of(self), *believed, strictly=False) for one in self.policies]
         names = tuple(order.policy for order in orders)
-        if not names or len(set(names)) < len(names):
-            raise UsageError("policies: name at least one, and none twice")
+        if len(names) < 2 or len(set(names)) < len(names):
+            raise UsageError("policies: name at least two, and none twice; one alone is what simulate is for")
         if self.loads is not None and self.rates is not None:
             raise UsageError("give loads or rates, not both")
         if not self.limits and self.loads is None and self.rates is None and model.rate is None:

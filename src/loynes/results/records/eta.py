@@ -190,7 +190,7 @@ class Eta(Result):
              _span(line[0], line[2], 1.0))
             for time, free, line in zip(self.outlook.time, self.free, self.outlook.waiting, strict=True)
         )[::OUTLOOK_STEP]  # fmt: skip
-        columns = (f"after, {unit}", f"free {kind}", f"free {kind}, 80%", "still waiting", "still waiting, 80%")
+        columns = (f"after ({unit})", f"free {kind}", f"free {kind} (80%)", "still waiting", "still waiting (80%)")
         return Table("the cluster from now on (medians, and the middle 80% of draws)", columns, rows)
 
     @property
