@@ -13,8 +13,6 @@ install = $(BIN)/python $(PIP) --constraint packaging/constraints.txt $(1) \
 # Tests have a worker a core: threads of theirs would wait for each other. Whoever asks Python to keep no byte code has every
 # command that a test starts compile all modules that it imports, a quarter of a second of processor time.
 QUICK := OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
-# One more than there are cores: browsers, and programs that tests start, are waited for.
-WORKERS := $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 # What must work with the lowest versions: models, laws, kernels against the reference, events, answers, the command line.
 CORE := tests/known_answer tests/exact/test_models.py tests/exact/test_laws.py tests/exact/test_edges.py tests/exact/test_elementary.py \
 	tests/exact/test_step.py tests/backends/test_cpu.py tests/exact/test_policy_traces.py tests/exact/test_results.py \
@@ -40,14 +38,14 @@ $(READY_DEV): pyproject.toml packaging/constraints.txt | $(VENV)/bin/python
 	@touch $(READY) $@
 
 test: $(READY_DEV)  ## every test that needs no GPU
-	$(QUICK) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+	$(QUICK) $(BIN)/python -m pytest -n auto --dist worksteal
 
 test-lowest:  ## the core of the tests with the lowest versions of all direct dependencies (which have wheels for Python 3.11)
 	$(PYTHON) -m venv $(LOWEST)
 	$(LOWEST)/bin/python packaging/lowest.py > $(LOWEST)/lowest.txt
 	$(LOWEST)/bin/python $(PIP) --constraint $(LOWEST)/lowest.txt --editable '.[plot,io,yaml,scale,explore]' \
 		hypothesis jsonschema mpmath pytest pytest-xdist simpy
-	$(QUICK) $(LOWEST)/bin/python -m pytest -n $(WORKERS) --dist worksteal $(CORE)
+	$(QUICK) $(LOWEST)/bin/python -m pytest -n auto --dist worksteal $(CORE)
 
 fuzz: $(READY_DEV)  ## nonsense of every command and every place of a model, other nonsense each time; ten minutes
 	$(BIN)/python tests/fuzz/long.py 600 $$(date +%s)
