@@ -65,7 +65,7 @@ class Served:
         """Processor time of the server and its workers until now, of all their threads."""
         total = 0
         for pid in (self.process.pid, *self.workers()):
-            with suppress(FileNotFoundError):  # a thread, or a worker, that has just ended
+            with suppress(FileNotFoundError, ProcessLookupError):  # a thread, or a worker, that has just ended
                 for task in Path(f"/proc/{pid}/task").iterdir():
                     total += int((task / "schedstat").read_text().split()[0])
         return total / 1e9

@@ -267,6 +267,12 @@ def test_stability_is_judged_from_a_long_line_too(servers: int, big: float, on_n
     assert found == [False, True]
 
 
+def test_of_a_single_job_nothing_is_seen() -> None:
+    """No time passes while it is observed."""
+    order = order_of("fcfs", {})
+    assert not falls_behind(cluster(4, (1, 1.0, 1.0)), order, 2.0, jobs=1, replicas=4, seed=1, context=Context("cpu"))
+
+
 def test_advice_says_who_falls_behind() -> None:
     model, limit = cluster(4, (1, 0.8, 1.0), (4, 0.2, 1.0)), smallest_first_limit(4, 0.2)
     advice = loynes.advise(model, rate=1.015 * limit, policies=("least-servers-first",), jobs=20_000, replicas=16)

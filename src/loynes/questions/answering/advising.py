@@ -116,6 +116,8 @@ def falls_behind(
         raise Stopped
     time, work = np.array([one.observations.time for one in records]), np.array(model.works)
     used = np.flatnonzero(work > 0)
+    if not time[:, SPAN].all():
+        return False  # a job or two, which all ended at once: nothing was seen
     carried = time[:, KINDS + 2 * used] / time[:, [SPAN]] / work[used]
     lags = carried[:, int(np.argmin(carried.mean(axis=0)))]
     return mean_of(lags, SURE).high < rate
