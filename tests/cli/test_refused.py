@@ -128,6 +128,7 @@ CASES = [
     ("advise model.json --rate 1 --jobs 99999999999 --replicas 1000", "weeks or more on one machine"),
     ("compare model.json --policies fcfs,easy --rates 1 --jobs 99999999999", "weeks or more on one machine"),
     ("compare model.json --policies fcfs --rates 1", "name at least two"),
+    ("compare month.csv --servers 12 --policies fcfs,easy --user-limit \udc80", "user-limit"),
     ("plan model.json --partition --rate 1 --jobs 99999999999", "weeks or more on one machine"),
     ("evaluate ", "model: no file and no built-in model is named"),
     ("sensitivity model.json --load 0.5 --seed " + "9" * 400, "must be at most 18446744073709551615"),

@@ -74,6 +74,9 @@ class Question(BaseModel):
             return cls(**named)
         except ValidationError as error:
             raise UsageError(_in_words(cls, error)) from None
+        except UnicodeEncodeError:  # bytes of a command line that are no text in UTF-8
+            odd = next((name for name, value in named.items() if not _is_text(value)), cls.command)
+            raise UsageError(f"{odd.replace('_', '-')}: must be text in UTF-8") from None
 
     @property
     def subject(self) -> str:
@@ -148,6 +151,13 @@ def _is_kept(option: Option) -> bool:
 
 def flag_of(name: str, option: Option) -> str:
     return option.flag or "--" + name.replace("_", "-")
+
+
+def _is_text(value: object) -> bool:
+    """Whether there is nothing in it, or in a list of it, that cannot be written as UTF-8."""
+    if isinstance(value, list | tuple):
+        return all(map(_is_text, value))
+    return not isinstance(value, str) or value.encode(errors="ignore").decode() == value
 
 
 def _in_words(cls: type[Question], error: ValidationError) -> str:
