@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -175,13 +176,13 @@ def test_a_backtest_knows_which_nodes_jobs_are_on(placement: str, policy: str) -
     start = machines.replayed(trace, order, asked, look)
     instants = np.linspace(3700.0, float(np.sort(start)[-12]), 6)
     places = machines.places(trace, order, asked, instants, look)
-    ways = {"draws": 2, "seed": 1, "context": Context()}
-    found = list(moments(trace, start, asked, machines, order, instants, places=places, **ways))  # type: ignore[arg-type]
+    told = partial(moments, trace, start, asked, machines, order, instants, draws=2, seed=1, context=Context())
+    found = list(told(places=places))
     assert len(found) == 6
     for one in found:
         assert one.by_limits == pytest.approx(one.truth, rel=1e-6)  # starts are kept in single precision
     if policy == "fcfs":  # where nobody says which nodes, they are guessed: other starts, or no room
-        guessed = list(moments(trace, start, asked, machines, order, instants, **ways))  # type: ignore[arg-type]
+        guessed = list(told())
         assert [one.by_limits.tolist() for one in guessed] != [one.by_limits.tolist() for one in found]
 
 

@@ -348,7 +348,7 @@ def _solve(distribution: Callable[[float], float], q: float) -> float:
     """The smallest x with distribution(x) >= q, by bisection to 1e-8 of it; infinite for q >= 1.
 
     A distribution function grows, so bisection need not look at places outside of an interval that is known to hold x.
-    Secants find a narrow one first: a third of the looks, and the same number in the end.
+    Secants find a narrow one first: a third to a half of the looks where it is smooth, and the same number in the end.
     """
     if q >= 1.0:
         return math.inf
@@ -387,7 +387,8 @@ def _narrowed(
     for _ in range(MOST_SECANTS):
         if above - below <= 4e-9 * above:
             break
-        x = above - over * (above - below) / (over - under) if over < math.inf else 0.5 * (below + above)
+        slope = under < over < math.inf  # else it is steep as a step, or both are q but for rounding
+        x = above - over * (above - below) / (over - under) if slope else 0.5 * (below + above)
         x = min(max(x, below + 2e-9 * above), above - 2e-9 * above)
         seen = distribution(x)
         if seen < q:
